@@ -1,0 +1,94 @@
+// Factories of the standard parts, for programs that put a router together themselves.
+// (Most programs want the facade in hotel.h.)
+#ifndef HOTEL_DEFAULTS_H_
+#define HOTEL_DEFAULTS_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hotel/circuit_breaker.h"
+#include "hotel/clock.h"
+#include "hotel/dispatcher.h"
+#include "hotel/events.h"
+#include "hotel/failover_group.h"
+#include "hotel/loop.h"
+#include "hotel/settings.h"
+#include "hotel/types.h"
+
+namespace hotel {
+
+/// The system's monotonic and civil clocks.
+std::unique_ptr<Clock> MakeSystemClock();
+
+/// A loop with a thread of its own.
+class LoopThread {
+ public:
+  virtual ~LoopThread() = default;  ///< stops and joins
+  /// Valid until this object is destroyed.
+  virtual Loop* loop() noexcept = 0;
+  /// Ends the loop after the current turn and joins its thread; tasks still queued are destroyed on
+  /// the caller's thread. Any thread but the loop's. Idempotent.
+  virtual void Stop() = 0;
+};
+/// Starts an epoll loop. Fails with Unavailable when the system refuses descriptors or a thread.
+absl::StatusOr<std::unique_ptr<LoopThread>> StartEventLoop();
+
+/// Where upstream connections may lead.
+struct AddressPolicy {
+  /// False: only https URLs.
+  bool allow_http = false;
+  /// Hosts, `host:port`s or literal addresses that may be private, loopback, link-local or metadata;
+  /// everything else must resolve to public addresses (decisions, section 10, "Addresses").
+  std::vector<std::string> allowed_hosts;
+};
+
+/// Whether a provider may have this base URL: scheme, form, no user info, literal addresses in any
+/// spelling. Names are checked again on the resolved address at connect. InvalidArgument with a
+/// sentence that says what to do.
+absl::Status CheckProviderUrl(const std::string& base_url, const AddressPolicy& policy);
+
+struct CurlOptions {
+  AddressPolicy addresses;
+  /// Idle and active connections kept; the expected peak.
+  std::size_t max_connections = 1024;
+  /// Bounds of an upstream response head.
+  std::size_t max_head_bytes = 64 * 1024;
+  std::size_t max_head_fields = 200;
+  /// PEM file with the trusted roots; empty = the system's.
+  std::string ca_file;
+};
+/// A dispatcher over libcurl's multi interface on `loop`, which must be one made by StartEventLoop.
+/// HTTP/1.1, TLS verified, no redirects, no proxies from the environment, a request is never sent
+/// twice. Destroy it after its loop has stopped, or on the loop thread with no exchange running.
+absl::StatusOr<std::unique_ptr<Dispatcher>> MakeCurlDispatcher(Loop* loop,
+                                                               const CurlOptions& options);
+
+/// Circuits per (provider, model) in memory. `settings` must outlive it; `events` may be null.
+std::unique_ptr<CircuitBreaker> MakeCircuitBreaker(const SettingsSource* settings,
+                                                   EventSink* events);
+
+/// The SQLite store: groups, providers and models in one file.
+class Store : public FailoverGroupStore, public ProviderStore {};
+struct StoreOptions {
+  std::string path;  ///< the database file, created with mode 0600 when missing
+  /// Opens and seals provider keys. Empty: providers with keys cannot be stored, stored keys are
+  /// undecryptable.
+  Secret master_key;
+  /// How long a write waits for another process's lock.
+  Duration busy_timeout = std::chrono::seconds(5);
+};
+/// Opens or creates the database and brings its schema up to date. Unavailable when the file cannot
+/// be opened or is locked; FailedPrecondition when it was written by a newer version.
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const StoreOptions& options,
+                                                       const Clock* clock);
+
+/// A source that always returns the same settings.
+std::unique_ptr<SettingsSource> MakeFixedSettings(Settings settings);
+
+}  // namespace hotel
+
+#endif  // HOTEL_DEFAULTS_H_

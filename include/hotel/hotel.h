@@ -1,0 +1,89 @@
+// The facade: everything a program needs to put failover groups in front of its model calls.
+//
+//   auto hotel = hotel::Hotel::Open({.config_file = "hotel.yaml"});
+//   auto answer = (*hotel)->Complete({.body = ...});
+#ifndef HOTEL_HOTEL_H_
+#define HOTEL_HOTEL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "hotel/circuit_breaker.h"
+#include "hotel/defaults.h"
+#include "hotel/events.h"
+#include "hotel/failover_group.h"
+#include "hotel/request_log.h"
+#include "hotel/router.h"
+#include "hotel/types.h"
+
+namespace hotel {
+
+/// A failover group by names, for options given in code.
+struct GroupSpec {
+  std::string name;                  ///< reached as `hotel/<name>`
+  std::vector<std::string> members;  ///< `<provider>/<model>`, order is priority
+};
+
+struct Options {
+  /// YAML file as in the documentation; empty = no file. Providers and groups in it are upserted.
+  std::string config_file;
+  /// YAML text used instead of a file (tests, embedding); errors name it `<config>`.
+  std::string config_text;
+  /// Providers and groups given in code, applied after the file.
+  std::vector<ProviderSpec> providers;
+  std::vector<GroupSpec> groups;
+  /// Directory of hotel.db; empty = what the configuration says; nothing there either = in memory.
+  std::string data_dir;
+  /// Secret behind the encryption of provider keys; empty = $MASTER_KEY.
+  Secret master_key;
+  /// Address policy added to what the configuration file says.
+  AddressPolicy addresses;
+
+  // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
+  EventSink* events = nullptr;
+  RequestLog* log = nullptr;
+  /// A transport of your own. Its factory is called once with the hotel's loop.
+  std::function<std::unique_ptr<Dispatcher>(Loop*)> dispatcher;
+};
+
+/// A whole answer, for calls that wait for one.
+struct Answer {
+  int status = 0;
+  HeaderList headers;
+  std::string body;
+  bool complete = true;  ///< false: the stream ended with an error event
+};
+
+/// One running hotel: store, circuits, transport and router. Thread-safe.
+class Hotel {
+ public:
+  /// Opens the store, reads the configuration, starts the loop thread. InvalidArgument lists every
+  /// configuration error, one `FILE:LINE: path: what is wrong` a line.
+  static absl::StatusOr<std::unique_ptr<Hotel>> Open(Options options);
+  virtual ~Hotel() = default;  ///< closes
+
+  /// Starts a request; see Router::Start.
+  virtual std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) = 0;
+  /// Runs a request and waits for its end. Not on the loop thread.
+  virtual Answer Complete(RouteRequest request) = 0;
+
+  virtual Router& router() noexcept = 0;
+  virtual FailoverGroupStore& groups() noexcept = 0;
+  virtual ProviderStore& providers() noexcept = 0;
+  virtual CircuitBreaker& circuits() noexcept = 0;
+
+  /// Ends running calls (see Router::EndAll), stops the loop, closes the store. Idempotent. Answers
+  /// after it are 503.
+  virtual void Close() = 0;
+
+  /// The library's version, "0.1.0".
+  static const char* Version() noexcept;
+};
+
+}  // namespace hotel
+
+#endif  // HOTEL_HOTEL_H_

@@ -1,0 +1,64 @@
+// The record of a finished request and of every attempt it made (seed 000, "The per-attempt trail").
+#ifndef HOTEL_REQUEST_LOG_H_
+#define HOTEL_REQUEST_LOG_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hotel/circuit_breaker.h"
+#include "hotel/types.h"
+
+namespace hotel {
+
+/// One visit to one candidate, or the decision not to visit it.
+struct AttemptRecord {
+  /// Index of the attempt, from 0 in order of start; -1 = skipped without contact.
+  int attempt = 0;
+  std::string provider_id;
+  std::string provider;  ///< routing form
+  std::string model;     ///< upstream model id
+  std::optional<int> status;  ///< upstream status, none when no head was seen
+  ErrorKind error_kind = ErrorKind::kNone;
+  /// Up to 160 bytes of sanitized, credential-masked reason. Never prompt or answer text.
+  std::string detail;
+  Duration duration{};
+  std::optional<Duration> ttft;  ///< first output frame, from the request's arrival; streams only
+  BreakerEffect breaker = BreakerEffect::kNoop;
+};
+
+/// One finished request. No prompt, answer or secret is ever in it.
+struct RequestRecord {
+  std::string request_id;
+  std::string requested_model;
+  /// Upstream model id that served (or failed last); empty when no candidate was contacted or when
+  /// it equals what was asked for after the provider prefix.
+  std::string resolved_model;
+  std::string provider_id;
+  std::string provider;
+  std::string key_name;  ///< the name of the virtual key, never the key
+  Endpoint endpoint = Endpoint::kChatCompletions;
+  bool streaming = false;
+  int status = 0;  ///< what the client got; 499 when it had left
+  ErrorKind error_kind = ErrorKind::kNone;
+  std::string error_message;
+  WallTime created_at{};
+  Duration duration{};
+  std::optional<Duration> ttft;
+  /// Skips first, then attempts in order of their index.
+  std::vector<AttemptRecord> attempts;
+};
+
+/// Receives one record per request that reached the router, after its end.
+///
+/// `Record` is called on a loop thread with no lock held: it must return quickly, must not throw and
+/// can not fail the request.
+class RequestLog {
+ public:
+  virtual ~RequestLog() = default;
+  virtual void Record(const RequestRecord& record) = 0;
+};
+
+}  // namespace hotel
+
+#endif  // HOTEL_REQUEST_LOG_H_

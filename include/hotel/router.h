@@ -1,0 +1,127 @@
+// Requests in, answers out: the engine behind one interface.
+#ifndef HOTEL_ROUTER_H_
+#define HOTEL_ROUTER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotel/circuit_breaker.h"
+#include "hotel/clock.h"
+#include "hotel/dispatcher.h"
+#include "hotel/events.h"
+#include "hotel/failover_group.h"
+#include "hotel/loop.h"
+#include "hotel/request_log.h"
+#include "hotel/settings.h"
+#include "hotel/types.h"
+
+namespace hotel {
+
+/// What a client asked.
+struct RouteRequest {
+  Endpoint endpoint = Endpoint::kChatCompletions;
+  /// The JSON body as the client sent it; `model` and `stream` are read from it. Forwarded byte for
+  /// byte except for the value of `model`.
+  std::shared_ptr<const std::string> body;
+  /// Id under which the record is kept and which the answer carries as `x-hotel-request-id`; empty =
+  /// one is made. 1-128 visible ASCII characters, anything else is replaced.
+  std::string request_id;
+  std::string key_name;  ///< for the record
+};
+
+/// The start of an answer. It is final: no other candidate is used after it.
+struct AnswerHead {
+  int status = 200;
+  /// `content-type`, `retry-after` when there is one, and the `x-hotel-*` fields. Never upstream
+  /// headers other than the content type.
+  HeaderList headers;
+  /// True: the body arrives piece by piece (SSE). False: the whole body follows in one OnBody.
+  bool streaming = false;
+};
+
+/// The end of an answer.
+struct AnswerEnd {
+  /// False when the answer is not whole: it ends with an error event, or the client had left.
+  bool complete = true;
+  ErrorKind error_kind = ErrorKind::kNone;
+};
+
+/// Receives one answer: OnHead exactly once (never when the call was cancelled before it), OnBody any
+/// number of times, OnEnd exactly once and last. Called on the loop thread, never from inside
+/// Router::Start or a method of Call. Must be quick and must not throw.
+class StreamSink {
+ public:
+  virtual ~StreamSink() = default;
+  virtual void OnHead(const AnswerHead& head) = 0;
+  /// The sink has taken the bytes in either case; kPause asks for no more until Call::Resume. A
+  /// little more may still arrive (an end or an error event is never held back).
+  virtual Flow OnBody(std::string_view bytes) = 0;
+  virtual void OnEnd(const AnswerEnd& end) = 0;
+};
+
+/// A running request. Thread-safe. Dropping the handle before the end cancels.
+class Call {
+ public:
+  virtual ~Call() = default;
+  /// The sink has room again.
+  virtual void Resume() = 0;
+  /// The client is gone: closes the upstream at once, charges nobody, ends with OnEnd
+  /// (kClientDisconnect) and a record with status 499. No effect after the end.
+  virtual void Cancel() = 0;
+  /// The id the answer carries.
+  virtual const std::string& request_id() const noexcept = 0;
+};
+
+/// A row of GET /v1/models.
+struct ModelListing {
+  std::string id;        ///< `<provider>/<model>` or `hotel/<group>`
+  std::string owned_by;  ///< provider in routing form, or "hotel"
+  std::string provider;  ///< provider in routing form; for a group that of its first reachable entry
+};
+
+/// Routes requests. All methods are thread-safe.
+class Router {
+ public:
+  virtual ~Router() = default;
+
+  /// Starts a request. Never fails synchronously: a refusal is an answer like any other. The router
+  /// keeps `sink` until OnEnd has returned.
+  virtual std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) = 0;
+
+  /// What a client may name: models of enabled providers, then enabled groups with at least one
+  /// reachable entry (facts i).
+  virtual std::vector<ModelListing> Models() const = 0;
+
+  /// Requests that have started and not ended.
+  virtual std::size_t active_calls() const noexcept = 0;
+
+  /// Ends every running request: an answer not yet begun becomes a 503, a running stream gets one
+  /// terminal error event. Charges nobody. For shutdown.
+  virtual void EndAll() = 0;
+};
+
+/// The parts a router is made of; swap any of them. Every pointer must outlive the router; `events`
+/// and `log` may be null.
+struct RouterDeps {
+  const Clock* clock = nullptr;
+  Loop* loop = nullptr;
+  Dispatcher* dispatcher = nullptr;  ///< belongs to `loop`
+  FailoverGroupStore* groups = nullptr;
+  CircuitBreaker* breaker = nullptr;
+  const SettingsSource* settings = nullptr;
+  RequestLog* log = nullptr;
+  /// Seed of backoff jitter and ids; the same seed and events give the same decisions.
+  std::uint64_t seed = 0;
+};
+
+/// The standard router. Before it is destroyed every call must have ended (EndAll, then run the
+/// loop) or the loop must have stopped.
+std::unique_ptr<Router> MakeRouter(const RouterDeps& deps);
+
+}  // namespace hotel
+
+#endif  // HOTEL_ROUTER_H_

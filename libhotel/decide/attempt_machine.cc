@@ -1,0 +1,1 @@
+#include "libhotel/decide/attempt_machine.h"

@@ -1,0 +1,178 @@
+// Which provider next, and when is it over: the life of one request as a function of
+// (state, event, now).
+//
+// The machine does no I/O, reads no clock and holds no lock. It is fed events and answers with
+// actions and the next instant at which it wants to be woken. Random numbers come from the seed in
+// the plan, so a tape of events replays exactly.
+#ifndef HOTEL_DECIDE_ATTEMPT_MACHINE_H_
+#define HOTEL_DECIDE_ATTEMPT_MACHINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hotel/circuit_breaker.h"
+#include "hotel/dispatcher.h"
+#include "hotel/settings.h"
+#include "hotel/types.h"
+
+namespace hotel::decide {
+
+/// The deadline that ended an attempt.
+enum class TimeoutKind {
+  kHead,         ///< connected, no response head: timeouts.upstream_header_timeout
+  kFirstOutput,  ///< no output frame: timeouts.ttft_timeout
+  kAttempt,      ///< timeouts.request_timeout (x long_factor)
+  kOverall,      ///< the request's deadline
+};
+
+/// How an attempt ended: what was seen, not what it means.
+struct AttemptEnd {
+  enum class Kind {
+    kAnswer,         ///< usable and read to its end
+    kEmptyCharged,   ///< served as it is, but it delivered nothing: counts as a failure
+    kHttpError,      ///< status outside 2xx
+    kHiddenError,    ///< a 2xx whose body or first frame is the error `status`
+    kBadAnswer,      ///< 2xx, not a completion
+    kEmptyAnswer,    ///< 2xx, decoded, carries nothing
+    kEmptyStream,    ///< 2xx stream that ended before any data frame
+    kTooLarge,       ///< 2xx body over the gateway's cap: a sibling would send the same
+    kTransport,      ///< see `transport` and `phase`
+    kStreamCut,      ///< a stream that ended without its terminal frame, behind data frames
+    kStreamError,    ///< the provider's own error frame behind output, already relayed
+  };
+  Kind kind = Kind::kAnswer;
+  int status = 0;  ///< upstream status (kHiddenError, kStreamError: the hidden one); 0 = no head seen
+  TransportError transport = TransportError::kNone;
+  TransportPhase phase = TransportPhase::kNotSent;
+};
+
+/// What the machine knows of a candidate.
+struct CandidatePlan {
+  /// Options of the candidate's provider. Must outlive the machine (the call holds the snapshot).
+  const EngineSettings* settings = nullptr;
+};
+
+struct Plan {
+  std::vector<CandidatePlan> candidates;  ///< in priority order, open circuits already left out
+  /// Options of the route itself: overall deadline, pauses. Must outlive the machine.
+  const EngineSettings* settings = nullptr;
+  bool streaming = false;
+  TimePoint arrival{};
+  std::uint64_t seed = 0;
+  /// Candidates left out at resolve because their circuit is open, and the earliest retry among them.
+  int skipped_open = 0;
+  std::optional<TimePoint> earliest_retry;
+};
+
+// --- events ---------------------------------------------------------------------------------
+
+struct Begin {};                                     ///< first, once
+struct Admitted { int attempt; };                    ///< answer to AskAdmission
+struct Refused { int attempt; TimePoint retry_at; };  ///< answer to AskAdmission
+struct HeadSeen { int attempt; int status; };
+struct FirstOutput { int attempt; };                 ///< streams: a frame with output, or one that may commit
+struct Ended { int attempt; AttemptEnd end; };
+struct Unsendable { int attempt; };                  ///< the request for this candidate could not be built
+struct ClientGone {};
+struct Shutdown {};
+struct Wake {};                                      ///< time moved
+using Event = std::variant<Begin, Admitted, Refused, HeadSeen, FirstOutput, Ended, Unsendable,
+                           ClientGone, Shutdown, Wake>;
+
+// --- actions --------------------------------------------------------------------------------
+
+/// Ask the breaker; answer with Admitted or Refused (may be handled right away).
+struct AskAdmission { int attempt; int candidate; };
+/// Contact the candidate.
+struct StartAttempt { int attempt; int candidate; Duration connect_timeout; };
+/// Stop it; no event of this attempt is expected or looked at any more.
+struct CancelAttempt { int attempt; };
+/// From now on this attempt's bytes go to the client, beginning with those held back.
+struct Commit { int attempt; };
+/// The one verdict of an admitted attempt, with the kind its trail entry carries.
+struct ReportVerdict { int attempt; CircuitReport report; ErrorKind kind; };
+/// Exactly once, last.
+struct Finish {
+  enum class How {
+    kServed,          ///< the committed (or buffered) answer of `attempt` is whole
+    kServedBroken,    ///< committed, not whole: end with the terminal error event of `reason`
+    kServedError,     ///< committed, the provider's own error event was the last: add nothing
+    kProviderError,   ///< forward the refusal of `attempt` as the provider wrote it
+    kGatewayError,    ///< nothing was committed: write the terminal answer of `reason`
+    kClientGone,      ///< write nothing
+  };
+  /// The situation behind a terminal answer (facts g); see decide/terminal.h for its words.
+  enum class Reason {
+    kNone,
+    kNoProvider,         ///< zero candidates, no open circuit behind it
+    kAllCircuitsOpen,    ///< zero contacted, at least one open circuit
+    kAllFailed,          ///< last: transport, probe, unusable answer
+    kUpstreamStatus,     ///< last: HTTP error `status` (real or hidden)
+    kAnswerTooLarge,
+    kAttemptTimeout,     ///< last: the attempt's own timeout
+    kDeadline,
+    kStreamIncomplete,
+    kShutdown,
+    kUnsendable,         ///< last: the request for the candidate could not be built
+  };
+  How how = How::kGatewayError;
+  Reason reason = Reason::kNone;
+  int attempt = -1;  ///< the attempt the answer is about; -1 = none was made
+  int status = 0;    ///< kUpstreamStatus, kProviderError: the upstream status
+  std::optional<TimePoint> retry_at;  ///< kAllCircuitsOpen: when the first circuit comes back
+  int contacted = 0;  ///< attempts that were started
+};
+using Action = std::variant<AskAdmission, StartAttempt, CancelAttempt, Commit, ReportVerdict, Finish>;
+
+/// One request. Not thread-safe; belongs to its call.
+class AttemptMachine {
+ public:
+  /// REQUIRES: the settings pointers in `plan` are set.
+  explicit AttemptMachine(Plan plan);
+
+  /// Takes an event, appends what is to be done. `now` never goes back. Events of attempts that are
+  /// over, and every event behind Finish, change nothing.
+  void Handle(const Event& event, TimePoint now, std::vector<Action>* out);
+
+  /// When to send Wake at the latest; nullopt = not before another event.
+  std::optional<TimePoint> next_wake() const;
+
+  bool finished() const noexcept { return finished_; }
+  bool committed() const noexcept { return committed_; }
+  /// Why the attempt that is over last was ended by a clock, if it was.
+  std::optional<TimeoutKind> last_timeout() const noexcept { return last_timeout_; }
+
+ private:
+  enum class Phase { kIdle, kBackoff, kAdmission, kRunning, kFinished };
+
+  void Next(TimePoint now, std::vector<Action>* out);
+  void Ask(std::vector<Action>* out);
+  void Start(TimePoint now, std::vector<Action>* out);
+  void AttemptOver(const AttemptEnd& end, TimePoint now, std::vector<Action>* out);
+  void TimedOut(TimeoutKind kind, TimePoint now, std::vector<Action>* out);
+  void Done(Finish finish, std::vector<Action>* out);
+
+  Plan plan_;
+  Phase phase_ = Phase::kIdle;
+  int candidate_ = -1;  // index into plan_.candidates of the current or last attempt
+  int attempt_ = -1;    // index of the current or last attempt
+  int contacted_ = 0;
+  bool committed_ = false;
+  bool finished_ = false;
+  bool head_seen_ = false;
+  bool output_seen_ = false;
+  int head_status_ = 0;
+  std::uint64_t random_;
+  std::optional<TimePoint> overall_deadline_;
+  std::optional<TimePoint> backoff_until_;
+  TimePoint attempt_start_{};
+  std::optional<Finish> last_failure_;  // what to answer when nobody is left
+  std::optional<TimeoutKind> last_timeout_;
+};
+
+}  // namespace hotel::decide
+
+#endif  // HOTEL_DECIDE_ATTEMPT_MACHINE_H_

@@ -1,0 +1,47 @@
+// The words of an answer that the gateway writes itself (facts g).
+#ifndef HOTEL_DECIDE_TERMINAL_H_
+#define HOTEL_DECIDE_TERMINAL_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hotel/types.h"
+#include "libhotel/decide/attempt_machine.h"
+
+namespace hotel::decide {
+
+/// Names that appear in the sentences.
+struct TerminalNames {
+  std::string_view requested_model;  ///< as the client asked: "hotel/glm-4.6"
+  std::string_view provider;         ///< of the attempt the answer is about, "" if none
+};
+
+struct TerminalAnswer {
+  int status = 502;
+  std::string code;     ///< stable word: "no_available_provider", "failover_timeout", ...
+  std::string message;
+  ErrorKind kind = ErrorKind::kProviderError;
+  std::optional<int> retry_after_seconds;  ///< 1..60 for open circuits
+};
+
+/// REQUIRES: finish.how is kGatewayError, kServedBroken or kProviderError (then only `kind`, `code` and
+/// `status` are of use).
+TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, TimePoint now);
+
+/// The three refusals of the resolver, all 404 (seed 000, "Hotel Routing"), and bad model forms (400).
+TerminalAnswer ModelNotFound(std::string_view requested_model);
+TerminalAnswer GroupDisabled();
+TerminalAnswer GroupEmpty();
+/// `suggestion` = "hotel/<name>" when a group of that name exists, "" otherwise.
+TerminalAnswer BadModelForm(std::string_view suggestion);
+TerminalAnswer BadRequest(std::string_view message);
+/// All candidates of the route hold a key that the master key does not open.
+TerminalAnswer KeysUndecryptable(int count);
+
+/// The error kind of an upstream status (facts a, g).
+ErrorKind KindOfStatus(int status) noexcept;
+
+}  // namespace hotel::decide
+
+#endif  // HOTEL_DECIDE_TERMINAL_H_

@@ -1,0 +1,1 @@
+#include "hotel/circuit_breaker.h"

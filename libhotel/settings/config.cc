@@ -1,0 +1,1 @@
+#include "libhotel/settings/config.h"

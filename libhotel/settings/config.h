@@ -1,0 +1,90 @@
+// The configuration file: YAML text plus environment in, one checked value out.
+#ifndef HOTEL_SETTINGS_CONFIG_H_
+#define HOTEL_SETTINGS_CONFIG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotel/failover_group.h"
+#include "hotel/hotel.h"
+#include "hotel/settings.h"
+#include "hotel/types.h"
+
+namespace hotel::settings {
+
+/// One thing that is wrong, printed as `FILE:LINE: dotted.path: what is wrong`.
+struct ConfigError {
+  std::string file;
+  int line = 0;  ///< from 1; 0 = not tied to a line
+  std::string path;
+  std::string message;
+  std::string ToString() const;
+};
+
+/// The `server:` block.
+struct ServerConfig {
+  std::string listen_host = "127.0.0.1";
+  int listen_port = 8081;
+  std::string data_dir = "./data";
+  bool require_virtual_key = true;
+  Duration drain_timeout = std::chrono::seconds(10);
+  std::size_t max_request_size = std::size_t{50} << 20;
+  AddressPolicy addresses;
+};
+
+/// A key clients present to the sidecar.
+struct VirtualKeySpec {
+  std::string name;
+  Secret key;
+};
+
+/// Everything a file says, defaults filled in, references checked.
+struct Config {
+  ServerConfig server;
+  Settings settings;
+  std::vector<ProviderSpec> providers;
+  std::vector<GroupSpec> groups;
+  std::vector<VirtualKeySpec> virtual_keys;
+};
+
+struct ReadResult {
+  Config config;  ///< meaningful when `errors` is empty
+  std::vector<ConfigError> errors;    ///< in file order; all of them, not just the first
+  std::vector<ConfigError> warnings;
+};
+
+/// Looks up an environment variable; nullopt = not set.
+using EnvLookup = std::function<std::optional<std::string>(std::string_view)>;
+
+/// Reads configuration text. `file` is the name used in errors. Pure: touches nothing but `env`.
+/// `${VAR}`, `${VAR:-default}` and `$$` are expanded in scalar values after parsing; an unset
+/// variable without default is an error.
+ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env);
+
+/// Reads a file; a file that cannot be read is an error with line 0.
+ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env);
+
+/// The process environment.
+EnvLookup ProcessEnv();
+
+/// "host:port", "[::1]:port", ":port" or "port" into its parts; nullopt when it is none of them.
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+std::optional<HostPort> ParseListen(std::string_view text);
+
+/// "250ms", "1m30s", "24h", "0", "0s"; units ns, us, ms, s, m, h, each a decimal number. nullopt for
+/// anything else, negatives included.
+std::optional<Duration> ParseDuration(std::string_view text);
+/// The shortest such spelling: "1m30s", "0s".
+std::string FormatDuration(Duration duration);
+
+}  // namespace hotel::settings
+
+#endif  // HOTEL_SETTINGS_CONFIG_H_

@@ -1,0 +1,1 @@
+#include "hotel/testing/recorders.h"

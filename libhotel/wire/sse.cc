@@ -1,0 +1,1 @@
+#include "libhotel/wire/sse.h"

@@ -1,0 +1,40 @@
+// How a request looks to a provider: its URL, its headers, its credential.
+#ifndef HOTEL_WIRE_UPSTREAM_H_
+#define HOTEL_WIRE_UPSTREAM_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hotel/failover_group.h"
+#include "hotel/types.h"
+
+namespace hotel::wire {
+
+/// How a provider type takes its credential.
+enum class AuthStyle { kBearer, kXApiKey, kGoogApiKey };
+
+/// One row of the table of provider types (facts k).
+struct ProviderType {
+  std::string_view name;
+  AuthStyle auth;
+  bool inserts_v1;    ///< `/v1` is put behind the base URL once when its path has none
+  bool key_optional;  ///< may be used without a key
+};
+/// The row called `name`; null when there is none.
+const ProviderType* FindProviderType(std::string_view name) noexcept;
+/// All type names in table order, for error messages and the docs.
+std::vector<std::string_view> ProviderTypeNames();
+
+/// base_url + endpoint path: one slash between, `/v1` once (F153), query of the base kept.
+std::string UpstreamUrl(const Provider& provider, Endpoint endpoint);
+
+/// The complete header list for one attempt: content type, accept, user agent and the provider's
+/// credential. It starts from nothing: no client header is an input (facts i; F139, F141).
+/// InvalidArgument when the key holds a byte that cannot stand in a header.
+absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool streaming);
+
+}  // namespace hotel::wire
+
+#endif  // HOTEL_WIRE_UPSTREAM_H_
