@@ -17,7 +17,8 @@
 
 namespace hotel::testing {
 
-/// What one exchange does, step by step. Steps run in order; `After` inserts virtual time.
+/// What one exchange does, step by step. Steps run in order, all in one turn of the loop until
+/// `After` inserts virtual time. A script that runs out of steps hangs.
 class Script {
  public:
   /// Waits before the next step.
@@ -47,7 +48,7 @@ class Script {
     Duration delay{};
     int status = 0;
     HeaderList headers;
-    std::string bytes;
+    std::string bytes;  ///< of kBytes; the detail of kFail
     TransportError error = TransportError::kNone;
     TransportPhase phase = TransportPhase::kNotSent;
   };
@@ -67,8 +68,9 @@ struct SeenRequest {
 };
 
 /// A dispatcher whose upstreams are scripts. The upstream of a request is found by the longest
-/// registered URL prefix; each request takes that upstream's next script and the last one repeats. A
-/// URL without scripts is refused. Loop thread only, like every dispatcher.
+/// registered URL prefix; each request takes that upstream's next script and the last one repeats.
+/// A URL without scripts is refused. Must outlive its exchanges. Loop thread only, like every
+/// dispatcher.
 class FakeDispatcher : public Dispatcher {
  public:
   explicit FakeDispatcher(Loop* loop);
@@ -76,7 +78,7 @@ class FakeDispatcher : public Dispatcher {
 
   /// Adds a script to the upstream at `url_prefix`.
   FakeDispatcher& On(std::string url_prefix, Script script);
-  /// Answers every request to `url_prefix` by a function.
+  /// Answers every request to `url_prefix` by a function, whatever scripts it has.
   FakeDispatcher& OnEach(std::string url_prefix, std::function<Script(const SeenRequest&)> make);
   /// Forgets the scripts of `url_prefix`.
   void Clear(std::string_view url_prefix);

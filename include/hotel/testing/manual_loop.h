@@ -13,8 +13,8 @@
 
 namespace hotel::testing {
 
-/// A clock that stands still until it is told. Starts at one hour after the epoch of both clocks, so
-/// that subtracting spans is safe. Not thread-safe.
+/// A clock that stands still until it is told. Starts at one hour after the epoch of both clocks,
+/// so that subtracting spans is safe. Not thread-safe.
 class ManualClock : public Clock {
  public:
   TimePoint Now() const noexcept override { return now_; }

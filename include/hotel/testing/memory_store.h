@@ -14,9 +14,11 @@ namespace hotel::testing {
 /// An in-memory SQLite store (same code, no file), ready to be filled. `clock` must outlive it.
 std::unique_ptr<Store> MakeMemoryStore(const Clock* clock);
 
-/// Adds an `openai` provider `name` at `https://<name>.test/v1` with key "key-<name>" and any model.
+/// Adds a provider at `https://<name>.test/v1` (spaces as hyphens) that serves any model. Keyless
+/// unless `api_key` is given: sealing a key costs a real key derivation, tens of milliseconds.
 /// Returns its id. Throws std::runtime_error on failure (tests only).
-std::string AddProvider(Store& store, const std::string& name, const std::string& type = "openai");
+std::string AddProvider(Store& store, const std::string& name, const std::string& api_key = "",
+                        const std::string& type = "openai");
 
 /// Adds `hotel/<group>` over `<provider>/<model>` members, creating model rows. Throws as above.
 void AddGroup(Store& store, const std::string& group, const std::vector<std::string>& members);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotel/events.h"
@@ -12,8 +13,8 @@
 
 namespace hotel::testing {
 
-/// A client: keeps the answer, checks the order of the callbacks, can ask for pauses. A broken order
-/// is noted in `violations`, so that a test fails on it wherever it happened.
+/// A client: keeps the answer, checks the order of the callbacks, can ask for pauses. A broken
+/// order is noted in `violations`, so that a test fails on it wherever it happened.
 class RecordingSink : public StreamSink {
  public:
   void OnHead(const AnswerHead& head) override;
@@ -30,6 +31,7 @@ class RecordingSink : public StreamSink {
   /// Ask for a pause after this many chunks; 0 = never.
   std::size_t pause_after = 0;
 
+  /// The first answer header called `name`, or "".
   std::string header(std::string_view name) const;
 };
 
