@@ -1,0 +1,42 @@
+// Small string helpers. ASCII only: nothing here depends on the locale.
+#ifndef HOTEL_BASE_STRINGS_H_
+#define HOTEL_BASE_STRINGS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hotel::base {
+
+constexpr char AsciiLower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+constexpr bool IsAsciiDigit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool IsAsciiAlnum(char c) noexcept {
+  return IsAsciiDigit(c) || (AsciiLower(c) >= 'a' && AsciiLower(c) <= 'z');
+}
+/// Space, tab, CR, LF, VT, FF.
+constexpr bool IsAsciiSpace(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// A copy with A-Z lower-cased; bytes outside of ASCII stay.
+std::string Lower(std::string_view text);
+
+/// Without white space at both ends. The view lives as long as `text`'s bytes.
+std::string_view Trim(std::string_view text) noexcept;
+
+bool EqualsIgnoreCase(std::string_view a, std::string_view b) noexcept;
+
+/// The pieces between separators, empty ones included; one piece when there is no separator.
+std::vector<std::string_view> Split(std::string_view text, char separator);
+
+constexpr bool StartsWith(std::string_view text, std::string_view prefix) noexcept {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+/// The longest prefix of at most `max_bytes` that does not end inside a UTF-8 sequence.
+std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) noexcept;
+
+}  // namespace hotel::base
+
+#endif  // HOTEL_BASE_STRINGS_H_
