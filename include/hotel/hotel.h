@@ -36,9 +36,11 @@ struct Options {
   /// Providers and groups given in code, applied after the file.
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
-  /// Directory of hotel.db; empty = what the configuration says; nothing there either = in memory.
+  /// Directory of hotel.db; empty = `server.data_dir` of the configuration when one was given, and a
+  /// store in memory when none was.
   std::string data_dir;
-  /// Secret behind the encryption of provider keys; empty = $MASTER_KEY.
+  /// Secret behind the encryption of provider keys; empty = $MASTER_KEY. A store in memory makes up
+  /// its own when there is none.
   Secret master_key;
   /// Address policy added to what the configuration file says.
   AddressPolicy addresses;
@@ -46,7 +48,8 @@ struct Options {
   // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
   EventSink* events = nullptr;
   RequestLog* log = nullptr;
-  /// A transport of your own. Its factory is called once with the hotel's loop.
+  /// A transport of your own; the URLs of providers are then yours to judge. The factory is called once,
+  /// inside Open, with the hotel's loop; the dispatcher dies after the loop has stopped.
   std::function<std::unique_ptr<Dispatcher>(Loop*)> dispatcher;
 };
 
@@ -76,8 +79,8 @@ class Hotel {
   virtual ProviderStore& providers() noexcept = 0;
   virtual CircuitBreaker& circuits() noexcept = 0;
 
-  /// Ends running calls (see Router::EndAll), stops the loop, closes the store. Idempotent. Answers
-  /// after it are 503.
+  /// Ends running calls (see Router::EndAll) and stops the loop; the store stays readable. Not on the
+  /// loop thread. Idempotent. A request started after it is answered 503, inside Start.
   virtual void Close() = 0;
 
   /// The library's version, "0.1.0".

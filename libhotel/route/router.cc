@@ -1,1 +1,168 @@
 #include "hotel/router.h"
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "libhotel/base/ids.h"
+#include "libhotel/base/random.h"
+#include "libhotel/route/call.h"
+#include "libhotel/route/resolver.h"
+#include "libhotel/wire/request.h"
+
+namespace hotel {
+namespace {
+
+using route::CallState;
+
+/// How long an exchange whose answer is complete may take to end by itself, so that its connection
+/// can be used again; then it is closed (decisions, 5: an upstream held open behind `[DONE]`).
+constexpr Duration kLinger = std::chrono::seconds(1);
+
+bool IsUsableRequestId(const std::string& id) {
+  if (id.empty() || id.size() > 128) return false;
+  for (const char c : id) {
+    if (c <= 0x20 || c >= 0x7f) return false;
+  }
+  return true;
+}
+
+/// The running calls. Lives on the loop thread apart from the atomics; tasks hold it weakly, so
+/// that none touches it after the router is gone.
+class CallTable : public std::enable_shared_from_this<CallTable> {
+ public:
+  explicit CallTable(Loop* loop) : loop_(loop) {}
+
+  std::uint64_t NextId() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  std::size_t active() const noexcept { return active_.load(std::memory_order_relaxed); }
+  void CountStart() noexcept { active_.fetch_add(1, std::memory_order_relaxed); }
+
+  void Begin(std::uint64_t id, std::shared_ptr<CallState> call) {
+    calls_.emplace(id, call);
+    call->Begin();
+  }
+
+  /// Called by a call when it finishes and when it becomes idle, perhaps from inside a callback of
+  /// one of its exchanges: so it is dropped in a later turn.
+  void Changed(std::uint64_t id) {
+    const auto found = calls_.find(id);
+    if (found == calls_.end()) return;
+    Entry& entry = found->second;
+    if (!entry.counted_out) {
+      entry.counted_out = true;
+      active_.fetch_sub(1, std::memory_order_relaxed);
+      if (!entry.call->idle()) {
+        loop_->RunAt(loop_->Now() + kLinger, Drop(id));
+        return;
+      }
+    }
+    if (entry.call->idle()) loop_->Post(Drop(id));
+  }
+
+  void EndAll() {
+    std::vector<std::shared_ptr<CallState>> running;
+    for (const auto& [id, entry] : calls_) running.push_back(entry.call);
+    for (const auto& call : running) call->Shutdown();
+  }
+
+ private:
+  struct Entry {
+    explicit Entry(std::shared_ptr<CallState> c) : call(std::move(c)) {}
+    std::shared_ptr<CallState> call;
+    bool counted_out = false;
+  };
+
+  Loop::Task Drop(std::uint64_t id) {
+    return [weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->calls_.erase(id);
+    };
+  }
+
+  Loop* loop_;
+  std::atomic<std::uint64_t> next_id_{1};
+  std::atomic<std::size_t> active_{0};
+  std::unordered_map<std::uint64_t, Entry> calls_;
+};
+
+class CallHandle final : public Call {
+ public:
+  CallHandle(Loop* loop, const std::shared_ptr<CallState>& call)
+      : loop_(loop), call_(call), finished_(call->finished_flag()), id_(call->request_id()) {}
+  ~CallHandle() override { Cancel(); }
+
+  void Resume() override {
+    Post([](CallState& call) { call.Resume(); });
+  }
+  void Cancel() override {
+    Post([](CallState& call) { call.ClientGone(); });
+  }
+  const std::string& request_id() const noexcept override { return id_; }
+
+ private:
+  /// The call is never locked off its loop: it must die there.
+  template <typename F>
+  void Post(F what) {
+    if (finished_->load(std::memory_order_acquire)) return;
+    loop_->Post([weak = call_, what] {
+      if (const auto call = weak.lock()) what(*call);
+    });
+  }
+
+  Loop* loop_;
+  std::weak_ptr<CallState> call_;
+  std::shared_ptr<const std::atomic<bool>> finished_;
+  std::string id_;
+};
+
+class StandardRouter final : public Router {
+ public:
+  explicit StandardRouter(const RouterDeps& deps)
+      : deps_(deps), table_(std::make_shared<CallTable>(deps.loop)) {}
+
+  std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) override {
+    if (!IsUsableRequestId(request.request_id)) request.request_id = base::NewRequestId();
+    // Read on the caller's thread: a large body must not hold up the loop.
+    if (request.body == nullptr) request.body = std::make_shared<const std::string>();
+    auto peek = wire::PeekRequest(*request.body);
+    const std::uint64_t id = table_->NextId();
+    std::uint64_t seed = deps_.seed + id;
+    auto call = std::make_shared<CallState>(deps_, std::move(request), std::move(peek),
+                                            std::move(sink), base::NextRandom(&seed),
+                                            [weak = std::weak_ptr<CallTable>(table_), id] {
+                                              if (const auto table = weak.lock())
+                                                table->Changed(id);
+                                            });
+    table_->CountStart();
+    auto handle = std::make_unique<CallHandle>(deps_.loop, call);
+    deps_.loop->Post(
+        [weak = std::weak_ptr<CallTable>(table_), id, call = std::move(call)]() mutable {
+          if (const auto table = weak.lock()) table->Begin(id, std::move(call));
+        });
+    return handle;
+  }
+
+  std::vector<ModelListing> Models() const override {
+    return route::ListModels(*deps_.groups->Snapshot());
+  }
+
+  std::size_t active_calls() const noexcept override { return table_->active(); }
+
+  void EndAll() override {
+    deps_.loop->Post([weak = std::weak_ptr<CallTable>(table_)] {
+      if (const auto table = weak.lock()) table->EndAll();
+    });
+  }
+
+ private:
+  RouterDeps deps_;
+  std::shared_ptr<CallTable> table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> MakeRouter(const RouterDeps& deps) {
+  return std::make_unique<StandardRouter>(deps);
+}
+
+}  // namespace hotel

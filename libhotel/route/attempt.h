@@ -1,0 +1,146 @@
+// One visit to one candidate: the upstream exchange, and what its answer turned out to be.
+//
+// An attempt reports facts to its owner; what they mean is decided by the attempt machine.
+#ifndef HOTEL_ROUTE_ATTEMPT_H_
+#define HOTEL_ROUTE_ATTEMPT_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hotel/circuit_breaker.h"
+#include "hotel/dispatcher.h"
+#include "hotel/loop.h"
+#include "hotel/request_log.h"
+#include "hotel/types.h"
+
+#include "absl/status/status.h"
+#include "libhotel/decide/attempt_machine.h"
+#include "libhotel/route/chat_relay.h"
+#include "libhotel/route/resolver.h"
+#include "libhotel/wire/request.h"
+
+namespace hotel::route {
+
+class Attempt;
+
+/// Receives what an attempt sees. Called on the loop thread from inside the exchange's callbacks.
+class AttemptOwner {
+ public:
+  virtual void OnAttemptHead(Attempt& attempt, int status) = 0;
+  /// The stream may be committed now.
+  virtual void OnAttemptOutput(Attempt& attempt) = 0;
+  /// Bytes for the client; only behind Commit.
+  virtual void OnAttemptBytes(std::string_view bytes) = 0;
+  /// Once; nothing but OnAttemptIdle follows.
+  virtual void OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) = 0;
+  /// The exchange itself is over as well.
+  virtual void OnAttemptIdle(Attempt& attempt) = 0;
+  /// The client cannot take more right now.
+  virtual bool ClientPaused() const = 0;
+
+ protected:
+  AttemptOwner() = default;
+  ~AttemptOwner() = default;
+};
+
+class Attempt final : public ResponseHandler {
+ public:
+  /// A non-streaming answer larger than this is given up (decide::AttemptEnd::Kind::kTooLarge).
+  static constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
+  /// A refusal is read to here when the client may get it as written, and to the smaller bound when
+  /// only its words are of interest (facts a).
+  static constexpr std::size_t kMaxForwardableError = std::size_t{1} << 20;
+  static constexpr std::size_t kMaxOtherError = std::size_t{16} << 10;
+  /// How long the body of a refusal may take behind its head.
+  static constexpr Duration kErrorBodyTime = std::chrono::seconds(5);
+
+  /// `owner` and `loop` must outlive the attempt.
+  Attempt(AttemptOwner* owner, const Loop* loop, int index, const Candidate& candidate);
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  /// Contacts the candidate. On error nothing was sent and nothing will be reported.
+  absl::Status Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
+                     const wire::RequestPeek& peek, Endpoint endpoint, Duration connect_timeout);
+  /// From now on what comes goes to the owner, beginning with what was held back.
+  void Commit();
+  /// Closes the upstream; reports nothing any more but OnAttemptIdle.
+  void Cancel();
+  /// The client can take bytes again.
+  void Resume();
+  /// Ends a refusal whose body did not come in time; for the instant of error_body_deadline().
+  void GiveUpErrorBody();
+
+  int index() const noexcept { return index_; }
+  const Candidate& candidate() const noexcept { return candidate_; }
+  bool over() const noexcept { return over_; }
+  /// No callback of the exchange is outstanding.
+  bool idle() const noexcept { return exchange_ == nullptr || exchange_done_; }
+  std::optional<TimePoint> error_body_deadline() const noexcept { return error_body_deadline_; }
+
+  int status() const noexcept { return status_; }
+  bool streaming() const noexcept { return mode_ == Mode::kStream || mode_ == Mode::kOpaque; }
+  /// False when nothing can be added behind the provider's bytes.
+  bool can_append() const noexcept { return mode_ == Mode::kStream; }
+  /// The buffered body: a whole answer, or a refusal (perhaps cut at its bound).
+  const std::string& body() const noexcept { return body_; }
+  std::string_view content_type() const noexcept { return content_type_; }
+  /// Set when the answer came in a content coding the gateway does not look into.
+  std::string_view content_encoding() const noexcept { return content_encoding_; }
+  /// What must follow the last forwarded byte of a whole stream: nothing, or the `[DONE]` the
+  /// provider left out (decisions, 5).
+  std::string_view closing() const noexcept { return closing_; }
+  /// What must stand in front of an event that is added to a broken stream.
+  std::string_view separator() const noexcept { return relay_.inside_event() ? "\n\n" : ""; }
+
+  Permit permit;         ///< from the admission until the verdict
+  AttemptRecord record;  ///< filled by the owner
+  TimePoint started_at{};
+
+  // ResponseHandler
+  void OnHead(int status, HeaderList headers) override;
+  Flow OnBody(std::string_view bytes) override;
+  void OnDone(const ExchangeResult& result) override;
+
+ private:
+  enum class Mode {
+    kUnknown,
+    kStream,  ///< SSE, relayed
+    kOpaque,  ///< a stream in a content coding: relayed unread
+    kBuffer,  ///< a whole answer
+    kError,   ///< a refusal
+  };
+
+  bool StreamMoved();
+  void StreamEnded(bool clean);
+  void AnswerEnded();
+  void End(decide::AttemptEnd::Kind kind, int status);
+  void Forward(std::string_view bytes);
+
+  AttemptOwner* owner_;
+  const Loop* loop_;
+  int index_;
+  Candidate candidate_;
+  std::unique_ptr<Exchange> exchange_;
+  bool exchange_done_ = false;
+  bool over_ = false;
+  bool committed_ = false;
+  bool streaming_asked_ = false;
+  bool paused_ = false;
+  Mode mode_ = Mode::kUnknown;
+  int status_ = 0;
+  std::string content_type_;
+  std::string content_encoding_;
+  std::string body_;
+  std::size_t error_limit_ = 0;
+  std::optional<TimePoint> error_body_deadline_;
+  ChatRelay relay_;
+  std::string closing_;
+};
+
+}  // namespace hotel::route
+
+#endif  // HOTEL_ROUTE_ATTEMPT_H_

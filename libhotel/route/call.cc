@@ -1,0 +1,352 @@
+#include "libhotel/route/call.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libhotel/wire/errors.h"
+
+namespace hotel::route {
+namespace {
+
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kSseType = "text/event-stream";
+
+/// A value that can stand in a header line whatever the client put into a model name.
+std::string HeaderValue(std::string_view text) {
+  std::string value(text.substr(0, 512));
+  for (char& c : value) {
+    if (c < 0x20 || c > 0x7e) c = '?';
+  }
+  return value;
+}
+
+}  // namespace
+
+CallState::CallState(const RouterDeps& deps, RouteRequest request,
+                     absl::StatusOr<wire::RequestPeek> peek, std::shared_ptr<StreamSink> sink,
+                     std::uint64_t seed, std::function<void()> on_change)
+    : deps_(deps),
+      request_(std::move(request)),
+      peek_(std::move(peek)),
+      sink_(std::move(sink)),
+      seed_(seed),
+      on_change_(std::move(on_change)),
+      arrival_(deps.clock->Now()) {
+  record_.created_at = deps.clock->WallNow();
+}
+
+bool CallState::idle() const noexcept {
+  return finished() && std::all_of(attempts_.begin(), attempts_.end(), [](const auto& attempt) {
+           return attempt == nullptr || attempt->idle();
+         });
+}
+
+void CallState::Begin() {
+  if (finished()) return;
+  begun_ = true;
+  record_.request_id = request_.request_id;
+  record_.key_name = request_.key_name;
+  record_.endpoint = request_.endpoint;
+  if (!peek_.ok()) return Refuse(decide::BadRequest(std::string(peek_.status().message())));
+  record_.requested_model = peek_->model;
+  record_.streaming = peek_->stream;
+
+  settings_ = deps_.settings->Current();
+  snapshot_ = deps_.groups->Snapshot();
+  const TimePoint now = deps_.loop->Now();
+  route_ = Resolve(peek_->model, *snapshot_, *settings_, *deps_.breaker, now);
+  if (route_.refusal) return Refuse(*route_.refusal);
+  for (const SkippedCandidate& skip : route_.skipped) {
+    AddSkip(*skip.provider, skip.model, "circuit open");
+  }
+
+  decide::Plan plan;
+  for (const Candidate& candidate : route_.candidates)
+    plan.candidates.push_back({candidate.settings});
+  // A route of one runs under its provider's own options.
+  plan.settings = route_.direct ? route_.candidates.front().settings : &settings_->global;
+  plan.streaming = peek_->stream;
+  plan.arrival = arrival_;
+  plan.seed = seed_;
+  plan.skipped_open = static_cast<int>(route_.skipped.size());
+  plan.earliest_retry = route_.earliest_retry();
+  machine_ = std::make_unique<decide::AttemptMachine>(std::move(plan));
+  Drive(decide::Begin{});
+}
+
+void CallState::Resume() {
+  client_paused_ = false;
+  for (const auto& attempt : attempts_) {
+    if (attempt != nullptr) attempt->Resume();
+  }
+}
+
+void CallState::ClientGone() {
+  if (finished()) return;
+  if (machine_ != nullptr) return Drive(decide::ClientGone{});
+  Complete({false, ErrorKind::kClientDisconnect}, 499, "client disconnected", nullptr);
+}
+
+void CallState::Shutdown() {
+  if (finished() || machine_ == nullptr) return;
+  Drive(decide::Shutdown{});
+}
+
+// --- the machine and its actions ----------------------------------------------------------------
+
+void CallState::Drive(decide::Event event) {
+  events_.push_back(std::move(event));
+  if (driving_) return;  // an action led back here: the outer call takes the event in turn
+  driving_ = true;
+  std::vector<decide::Action> actions;
+  while (!events_.empty()) {
+    const decide::Event next = std::move(events_.front());
+    events_.pop_front();
+    actions.clear();
+    machine_->Handle(next, deps_.loop->Now(), &actions);
+    for (const decide::Action& action : actions) {
+      std::visit([this](const auto& what) { Do(what); }, action);
+    }
+  }
+  driving_ = false;
+  ArmTimer();
+}
+
+Attempt& CallState::At(int index) { return *attempts_[static_cast<std::size_t>(index)]; }
+
+void CallState::EnsureAttempt(int index, int candidate) {
+  const auto at = static_cast<std::size_t>(index);
+  if (attempts_.size() <= at) attempts_.resize(at + 1);
+  if (attempts_[at] == nullptr) {
+    attempts_[at] = std::make_unique<Attempt>(
+        this, deps_.loop, index, route_.candidates[static_cast<std::size_t>(candidate)]);
+  }
+}
+
+void CallState::Do(const decide::AskAdmission& action) {
+  EnsureAttempt(action.attempt, action.candidate);
+  Attempt& attempt = At(action.attempt);
+  const CircuitKey circuit = attempt.candidate().circuit();
+  const TimePoint now = deps_.loop->Now();
+  if (route_.direct) {
+    attempt.permit = deps_.breaker->AcquireDirect(circuit, now);
+  } else {
+    Admission admission = deps_.breaker->TryAcquire(circuit, now);
+    if (!admission.admitted()) {
+      AddSkip(*attempt.candidate().provider, attempt.candidate().model, "circuit open");
+      attempts_[static_cast<std::size_t>(action.attempt)] = nullptr;
+      return Drive(decide::Refused{action.attempt, admission.retry_at});
+    }
+    attempt.permit = std::move(admission.permit);
+  }
+  Drive(decide::Admitted{action.attempt});
+}
+
+void CallState::Do(const decide::StartAttempt& action) {
+  Attempt& attempt = At(action.attempt);
+  attempt.started_at = deps_.loop->Now();
+  const absl::Status status = attempt.Start(*deps_.dispatcher, request_.body, *peek_,
+                                            request_.endpoint, action.connect_timeout);
+  if (!status.ok()) {
+    attempt.record.detail = std::string(status.message());
+    return Drive(decide::Unsendable{action.attempt});
+  }
+  ++contacted_;
+}
+
+void CallState::Do(const decide::CancelAttempt& action) { At(action.attempt).Cancel(); }
+
+void CallState::Do(const decide::Commit& action) {
+  Attempt& attempt = At(action.attempt);
+  if (attempt.streaming()) {
+    ttft_ = std::max(Duration::zero(), deps_.loop->Now() - arrival_);
+    WriteHead(200, kSseType, std::nullopt, &attempt, true);
+  } else {
+    WriteHead(attempt.status(), kJsonType, std::nullopt, &attempt, false);
+  }
+  attempt.Commit();
+}
+
+void CallState::Do(const decide::ReportVerdict& action) {
+  Attempt& attempt = At(action.attempt);
+  AttemptRecord& record = attempt.record;
+  const TimePoint now = deps_.loop->Now();
+  record.attempt = action.attempt;
+  record.provider_id = attempt.candidate().provider->id;
+  record.provider = attempt.candidate().provider->routing_name;
+  record.model = attempt.candidate().model;
+  if (attempt.status() != 0) record.status = attempt.status();
+  record.error_kind = action.kind;
+  record.duration = now - attempt.started_at;
+  if (attempt.streaming()) record.ttft = ttft_;
+  record.breaker = attempt.permit.Report(action.report, now);
+  if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
+  record_.attempts.push_back(record);
+}
+
+void CallState::Do(const decide::Finish& action) {
+  using How = decide::Finish::How;
+  Attempt* attempt = nullptr;
+  if (action.attempt >= 0 && static_cast<std::size_t>(action.attempt) < attempts_.size()) {
+    attempt = attempts_[static_cast<std::size_t>(action.attempt)].get();
+  }
+  if (action.how == How::kClientGone) {
+    return Complete({false, ErrorKind::kClientDisconnect}, 499, "client disconnected", attempt);
+  }
+  if (action.how == How::kServed) {
+    const std::string_view rest = attempt->streaming() ? attempt->closing() : attempt->body();
+    if (!rest.empty()) sink_->OnBody(rest);
+    return Complete({true, ErrorKind::kNone}, sent_status_, "", attempt);
+  }
+  const decide::TerminalNames names{
+      peek_->model,
+      attempt != nullptr ? std::string_view(attempt->candidate().provider->name) : ""};
+  const decide::TerminalAnswer answer = decide::MakeTerminal(action, names, deps_.loop->Now());
+  switch (action.how) {
+    case How::kServedBroken:
+      // Nothing can be put behind bytes in a content coding: there the missing end has to tell.
+      if (attempt->can_append()) {
+        sink_->OnBody(std::string(attempt->separator()) +
+                      wire::ChatStreamError(answer.code, answer.message));
+      }
+      return Complete({false, answer.kind}, sent_status_, answer.message, attempt);
+    case How::kServedError:
+      return Complete({false, answer.kind}, sent_status_, answer.message, attempt);
+    case How::kProviderError: {
+      WriteHead(answer.status, kJsonType, answer.retry_after_seconds, attempt, false);
+      sink_->OnBody(wire::RelayProviderError(answer.status, attempt->body(),
+                                             attempt->candidate().provider->api_key.Reveal()));
+      return Complete({true, answer.kind}, answer.status, answer.message, attempt);
+    }
+    default:
+      WriteTerminal(answer, attempt);
+      return Complete({true, answer.kind}, answer.status, answer.message, attempt);
+  }
+}
+
+// --- events of attempts -------------------------------------------------------------------------
+
+void CallState::OnAttemptHead(Attempt& attempt, int status) {
+  Drive(decide::HeadSeen{attempt.index(), status});
+}
+
+void CallState::OnAttemptOutput(Attempt& attempt) { Drive(decide::FirstOutput{attempt.index()}); }
+
+void CallState::OnAttemptBytes(std::string_view bytes) {
+  if (finished()) return;
+  if (sink_->OnBody(bytes) == Flow::kPause) client_paused_ = true;
+}
+
+void CallState::OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) {
+  Drive(decide::Ended{attempt.index(), end});
+}
+
+void CallState::OnAttemptIdle(Attempt&) {
+  if (idle()) on_change_();
+}
+
+// --- time ---------------------------------------------------------------------------------------
+
+void CallState::ArmTimer() {
+  std::optional<TimePoint> wake;
+  if (!finished()) {
+    wake = machine_->next_wake();
+    for (const auto& attempt : attempts_) {
+      if (attempt == nullptr || !attempt->error_body_deadline()) continue;
+      if (!wake || *attempt->error_body_deadline() < *wake) wake = attempt->error_body_deadline();
+    }
+  }
+  if (wake == timer_at_) return;
+  if (timer_ != 0) deps_.loop->CancelTimer(timer_);
+  timer_ = wake ? deps_.loop->RunAt(*wake, [this] { OnTimer(); }) : 0;
+  timer_at_ = wake;
+}
+
+void CallState::OnTimer() {
+  timer_ = 0;
+  timer_at_.reset();
+  const TimePoint now = deps_.loop->Now();
+  for (std::size_t i = 0; i < attempts_.size(); ++i) {
+    Attempt* attempt = attempts_[i].get();
+    if (attempt != nullptr && attempt->error_body_deadline() &&
+        *attempt->error_body_deadline() <= now) {
+      attempt->GiveUpErrorBody();
+    }
+  }
+  if (!finished()) Drive(decide::Wake{});
+}
+
+// --- the answer and the record ------------------------------------------------------------------
+
+void CallState::WriteHead(int status, std::string_view content_type, std::optional<int> retry_after,
+                          const Attempt* attempt, bool streaming) {
+  AnswerHead head;
+  head.status = status;
+  head.streaming = streaming;
+  head.headers.push_back({"content-type", std::string(content_type)});
+  if (attempt != nullptr && !attempt->content_encoding().empty() && status < 300) {
+    head.headers.push_back({"content-encoding", std::string(attempt->content_encoding())});
+  }
+  if (retry_after) head.headers.push_back({"retry-after", std::to_string(*retry_after)});
+  head.headers.push_back({"x-hotel-request-id", request_.request_id});
+  if (attempt != nullptr) {
+    head.headers.push_back(
+        {"x-hotel-provider", HeaderValue(attempt->candidate().provider->routing_name)});
+    head.headers.push_back({"x-hotel-model", HeaderValue(attempt->candidate().model)});
+  }
+  head.headers.push_back({"x-hotel-attempts", std::to_string(contacted_)});
+  sent_status_ = status;
+  sink_->OnHead(head);
+}
+
+void CallState::WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt) {
+  WriteHead(answer.status, kJsonType, answer.retry_after_seconds, attempt, false);
+  sink_->OnBody(wire::OpenAiError(answer.status, answer.code, answer.message));
+}
+
+void CallState::Refuse(const decide::TerminalAnswer& answer) {
+  WriteTerminal(answer, nullptr);
+  Complete({true, answer.kind}, answer.status, answer.message, nullptr);
+}
+
+void CallState::AddSkip(const Provider& provider, const std::string& model, std::string detail) {
+  AttemptRecord skip;
+  skip.attempt = -1;
+  skip.provider_id = provider.id;
+  skip.provider = provider.routing_name;
+  skip.model = model;
+  skip.detail = std::move(detail);
+  skip.breaker = BreakerEffect::kSkipped;
+  record_.attempts.push_back(std::move(skip));
+}
+
+void CallState::Complete(const AnswerEnd& end, int status, std::string message,
+                         const Attempt* attempt) {
+  finished_->store(true, std::memory_order_release);
+  if (timer_ != 0) deps_.loop->CancelTimer(timer_);
+  timer_ = 0;
+  timer_at_.reset();
+  sink_->OnEnd(end);
+  sink_.reset();
+
+  record_.status = status;
+  record_.error_kind = end.error_kind;
+  record_.error_message = std::move(message);
+  // Arrival is stamped by the caller's thread, perhaps inside a turn that began before it.
+  record_.duration = std::max(Duration::zero(), deps_.loop->Now() - arrival_);
+  record_.ttft = ttft_;
+  if (attempt != nullptr) {
+    const Candidate& candidate = attempt->candidate();
+    record_.provider_id = candidate.provider->id;
+    record_.provider = candidate.provider->routing_name;
+    // A direct name says the model already.
+    if (!route_.direct) record_.resolved_model = candidate.model;
+  }
+  std::stable_sort(
+      record_.attempts.begin(), record_.attempts.end(),
+      [](const AttemptRecord& a, const AttemptRecord& b) { return a.attempt < b.attempt; });
+  if (deps_.log != nullptr) deps_.log->Record(record_);
+  on_change_();
+}
+
+}  // namespace hotel::route

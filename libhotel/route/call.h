@@ -1,0 +1,111 @@
+// One client request on the loop: feeds its attempt machine, carries out what the machine says,
+// writes the answer, keeps the record.
+#ifndef HOTEL_ROUTE_CALL_H_
+#define HOTEL_ROUTE_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotel/router.h"
+
+#include "absl/status/statusor.h"
+#include "libhotel/decide/attempt_machine.h"
+#include "libhotel/decide/terminal.h"
+#include "libhotel/route/attempt.h"
+#include "libhotel/route/resolver.h"
+#include "libhotel/wire/request.h"
+
+namespace hotel::route {
+
+/// Belongs to the loop thread from Begin on. Kept alive by its router until `idle()`.
+class CallState final : public AttemptOwner {
+ public:
+  /// `peek` is what PeekRequest said about the body; an error is answered with 400. `on_change` is
+  /// called (on the loop thread, possibly from inside a callback of an exchange) when the call has
+  /// finished and again when it becomes idle.
+  CallState(const RouterDeps& deps, RouteRequest request, absl::StatusOr<wire::RequestPeek> peek,
+            std::shared_ptr<StreamSink> sink, std::uint64_t seed, std::function<void()> on_change);
+  CallState(const CallState&) = delete;
+  CallState& operator=(const CallState&) = delete;
+
+  const std::string& request_id() const noexcept { return request_.request_id; }
+
+  void Begin();
+  void Resume();
+  void ClientGone();
+  void Shutdown();
+
+  /// The sink has had its OnEnd. Any thread.
+  bool finished() const noexcept { return finished_->load(std::memory_order_acquire); }
+  /// The same, for a holder that must not keep the call alive.
+  std::shared_ptr<const std::atomic<bool>> finished_flag() const noexcept { return finished_; }
+  /// Finished, and no exchange is outstanding.
+  bool idle() const noexcept;
+
+ private:
+  // AttemptOwner
+  void OnAttemptHead(Attempt& attempt, int status) override;
+  void OnAttemptOutput(Attempt& attempt) override;
+  void OnAttemptBytes(std::string_view bytes) override;
+  void OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) override;
+  void OnAttemptIdle(Attempt& attempt) override;
+  bool ClientPaused() const override { return client_paused_; }
+
+  /// Hands an event to the machine and carries out everything that follows from it.
+  void Drive(decide::Event event);
+  void Do(const decide::AskAdmission& action);
+  void Do(const decide::StartAttempt& action);
+  void Do(const decide::CancelAttempt& action);
+  void Do(const decide::Commit& action);
+  void Do(const decide::ReportVerdict& action);
+  void Do(const decide::Finish& action);
+
+  void ArmTimer();
+  void OnTimer();
+  Attempt& At(int index);
+  void EnsureAttempt(int index, int candidate);
+
+  void Refuse(const decide::TerminalAnswer& answer);
+  void WriteHead(int status, std::string_view content_type, std::optional<int> retry_after,
+                 const Attempt* attempt, bool streaming);
+  void WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt);
+  void Complete(const AnswerEnd& end, int status, std::string message, const Attempt* attempt);
+  void AddSkip(const Provider& provider, const std::string& model, std::string detail);
+
+  RouterDeps deps_;
+  RouteRequest request_;
+  absl::StatusOr<wire::RequestPeek> peek_;
+  std::shared_ptr<StreamSink> sink_;
+  std::uint64_t seed_;
+  std::function<void()> on_change_;
+
+  std::shared_ptr<const Settings> settings_;
+  std::shared_ptr<const GroupSnapshot> snapshot_;
+  Route route_;
+  std::unique_ptr<decide::AttemptMachine> machine_;
+  std::vector<std::unique_ptr<Attempt>> attempts_;  // by attempt index; null for refused ones
+  std::deque<decide::Event> events_;
+  bool driving_ = false;
+
+  TimePoint arrival_{};
+  Loop::TimerId timer_ = 0;
+  std::optional<TimePoint> timer_at_;
+  int contacted_ = 0;
+  bool begun_ = false;
+  std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
+  bool client_paused_ = false;
+  int sent_status_ = 0;  // 0 = no head yet
+  std::optional<Duration> ttft_;
+  RequestRecord record_;
+};
+
+}  // namespace hotel::route
+
+#endif  // HOTEL_ROUTE_CALL_H_

@@ -1,0 +1,76 @@
+// A chat stream on its way through: what may be forwarded, and what the frames say.
+//
+// Forwarded bytes are the provider's own, whole events at a time, so that an answer which breaks
+// off inside an event never leaves half of it in front of the terminal error event. An event that
+// grows beyond the hold-back limit is passed on piece by piece.
+#ifndef HOTEL_ROUTE_CHAT_RELAY_H_
+#define HOTEL_ROUTE_CHAT_RELAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "libhotel/wire/sse.h"
+
+namespace hotel::route {
+
+class ChatRelay {
+ public:
+  /// Bound of what is held back, before the commit and inside an unfinished event (decisions, 5).
+  static constexpr std::size_t kHoldLimit = std::size_t{64} << 10;
+
+  /// Looks at the next bytes of the stream. Bytes behind a stop are dropped.
+  void Feed(std::string_view bytes);
+  /// The stream ended the way its framing says: an unterminated last event counts.
+  void Finish();
+  /// The bytes that may be forwarded now, and not again later. Valid until the next Feed.
+  std::string_view Take();
+
+  /// A frame with model output was seen.
+  bool output() const noexcept { return output_; }
+  /// A frame with data was seen, `[DONE]` aside.
+  bool any_frame() const noexcept { return any_frame_; }
+  /// A choice gave its finish_reason.
+  bool finish_reason() const noexcept { return finish_reason_; }
+  /// `[DONE]` was seen.
+  bool done() const noexcept { return done_; }
+  /// The provider's own error frame was seen; its status.
+  bool error() const noexcept { return error_; }
+  int error_status() const noexcept { return error_status_; }
+  /// One event exceeded the splitter's bound.
+  bool too_large() const noexcept { return too_large_; }
+  /// Nothing further will be looked at.
+  bool stopped() const noexcept { return done_ || error_ || too_large_; }
+  /// More is held than may be: commit now, whatever the frames say.
+  bool overfull() const noexcept { return buffer_.size() - taken_ > kHoldLimit; }
+  /// What was handed out ends inside an event: a blank line must stand before anything added.
+  bool inside_event() const noexcept { return inside_event_; }
+
+ private:
+  bool OnEvent(const wire::SseEvent& event);
+  void ReleaseOversized();
+
+  wire::SseSplitter splitter_;
+  // buffer_[taken_, ready_) may be handed out, what follows belongs to an unfinished event.
+  // `direct_` is set instead when a chunk of whole events goes through without being copied.
+  std::string buffer_;
+  std::size_t taken_ = 0;
+  std::size_t ready_ = 0;
+  std::string_view direct_;
+  std::uint64_t stop_offset_ = 0;
+  std::uint64_t last_boundary_ = 0;
+  bool committed_ = false;
+  bool output_ = false;
+  bool any_frame_ = false;
+  bool finish_reason_ = false;
+  bool done_ = false;
+  bool error_ = false;
+  bool too_large_ = false;
+  bool inside_event_ = false;
+  int error_status_ = 0;
+};
+
+}  // namespace hotel::route
+
+#endif  // HOTEL_ROUTE_CHAT_RELAY_H_

@@ -1,0 +1,262 @@
+#include "hotel/hotel.h"
+
+#include <future>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "libhotel/base/ids.h"
+#include "libhotel/decide/terminal.h"
+#include "libhotel/route/version.h"
+#include "libhotel/settings/config.h"
+#include "libhotel/wire/errors.h"
+
+namespace hotel {
+namespace {
+
+/// Collects an answer for a thread that waits for it.
+class WaitingSink final : public StreamSink {
+ public:
+  void OnHead(const AnswerHead& head) override {
+    answer_.status = head.status;
+    answer_.headers = head.headers;
+  }
+  Flow OnBody(std::string_view bytes) override {
+    answer_.body.append(bytes);
+    return Flow::kContinue;
+  }
+  void OnEnd(const AnswerEnd& end) override {
+    answer_.complete = end.complete;
+    done_.set_value();
+  }
+  Answer Wait() {
+    done_.get_future().wait();
+    return std::move(answer_);
+  }
+
+ private:
+  Answer answer_;
+  std::promise<void> done_;
+};
+
+/// The handle of a request that was refused on the spot.
+class EndedCall final : public Call {
+ public:
+  explicit EndedCall(std::string id) : id_(std::move(id)) {}
+  void Resume() override {}
+  void Cancel() override {}
+  const std::string& request_id() const noexcept override { return id_; }
+
+ private:
+  std::string id_;
+};
+
+std::unique_ptr<Call> RefuseClosed(StreamSink& sink) {
+  const std::string id = base::NewRequestId();
+  decide::Finish closed;
+  closed.reason = decide::Finish::Reason::kShutdown;
+  closed.kind = ErrorKind::kInternal;
+  const decide::TerminalAnswer answer = decide::MakeTerminal(closed, {}, TimePoint{});
+  AnswerHead head;
+  head.status = answer.status;
+  head.headers = {
+      {"content-type", "application/json"}, {"x-hotel-request-id", id}, {"x-hotel-attempts", "0"}};
+  sink.OnHead(head);
+  sink.OnBody(wire::OpenAiError(answer.status, answer.code, answer.message));
+  sink.OnEnd({true, answer.kind});
+  return std::make_unique<EndedCall>(id);
+}
+
+class StandardHotel final : public Hotel {
+ public:
+  ~StandardHotel() override { Close(); }
+
+  std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) override {
+    {
+      // Shared among starts, exclusive to Close: what was started before Close is ended by it.
+      const std::shared_lock<std::shared_mutex> lock(close_mutex_);
+      if (!closed_) return router_->Start(std::move(request), std::move(sink));
+    }
+    return RefuseClosed(*sink);
+  }
+
+  Answer Complete(RouteRequest request) override {
+    auto sink = std::make_shared<WaitingSink>();
+    const auto call = Start(std::move(request), sink);
+    return sink->Wait();
+  }
+
+  Router& router() noexcept override { return *router_; }
+  FailoverGroupStore& groups() noexcept override { return *store_; }
+  ProviderStore& providers() noexcept override { return *store_; }
+  CircuitBreaker& circuits() noexcept override { return *breaker_; }
+
+  void Close() override {
+    {
+      const std::lock_guard<std::shared_mutex> lock(close_mutex_);
+      if (closed_) return;
+      closed_ = true;
+    }
+    if (router_ != nullptr) {
+      // EndAll finishes every call inside its own task; the task behind it tells that it has run.
+      router_->EndAll();
+      std::promise<void> ended;
+      loop_->loop()->Post([&ended] { ended.set_value(); });
+      ended.get_future().wait();
+    }
+    if (loop_ != nullptr) loop_->Stop();
+  }
+
+  absl::Status Build(const Options& options, settings::Config config);
+
+ private:
+  absl::Status OpenStore(const Options& options, const settings::Config& config);
+  absl::Status Fill(const Options& options, const settings::Config& config);
+
+  // In order of construction: each part may use those above it.
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<SettingsSource> settings_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<CircuitBreaker> breaker_;
+  std::unique_ptr<LoopThread> loop_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<Router> router_;
+
+  std::shared_mutex close_mutex_;
+  bool closed_ = false;
+};
+
+AddressPolicy Merge(const AddressPolicy& a, const AddressPolicy& b) {
+  AddressPolicy merged = a;
+  merged.allow_http |= b.allow_http;
+  merged.allowed_hosts.insert(merged.allowed_hosts.end(), b.allowed_hosts.begin(),
+                              b.allowed_hosts.end());
+  return merged;
+}
+
+absl::Status StandardHotel::OpenStore(const Options& options, const settings::Config& config) {
+  const bool has_config = !options.config_file.empty() || !options.config_text.empty();
+  std::string dir = options.data_dir;
+  if (dir.empty() && has_config) dir = config.server.data_dir;
+  StoreOptions store;
+  store.path = dir.empty() ? ":memory:" : dir + "/hotel.db";
+  store.master_key = options.master_key;
+  if (store.master_key.empty()) {
+    if (auto from_env = settings::ProcessEnv()("MASTER_KEY")) {
+      store.master_key = Secret(*std::move(from_env));
+    } else if (dir.empty()) {
+      store.master_key = Secret(base::NewUuid() + base::NewUuid());
+    }
+  }
+  auto opened = OpenSqliteStore(store, clock_.get());
+  if (!opened.ok()) return opened.status();
+  store_ = *std::move(opened);
+  return absl::OkStatus();
+}
+
+absl::Status StandardHotel::Fill(const Options& options, const settings::Config& config) {
+  std::vector<ProviderSpec> providers = config.providers;
+  providers.insert(providers.end(), options.providers.begin(), options.providers.end());
+  const AddressPolicy policy = Merge(config.server.addresses, options.addresses);
+  for (const ProviderSpec& spec : providers) {
+    if (!options.dispatcher) {
+      if (absl::Status ok = CheckProviderUrl(spec.base_url, policy); !ok.ok()) {
+        return absl::InvalidArgumentError(
+            fmt::format("providers.{}.base_url: {}", spec.name, std::string(ok.message())));
+      }
+    }
+    if (auto id = store_->UpsertProvider(spec); !id.ok()) {
+      return absl::Status(id.status().code(), fmt::format("providers.{}: {}", spec.name,
+                                                          std::string(id.status().message())));
+    }
+  }
+
+  std::vector<GroupSpec> groups = config.groups;
+  groups.insert(groups.end(), options.groups.begin(), options.groups.end());
+  for (const GroupSpec& group : groups) {
+    std::vector<std::string> ids;
+    for (const std::string& member : group.members) {
+      const std::size_t slash = member.find('/');
+      const auto provider = store_->Snapshot()->FindProvider(member.substr(0, slash));
+      if (slash == std::string::npos || slash + 1 == member.size() || provider == nullptr) {
+        return absl::InvalidArgumentError(
+            fmt::format("failover_groups.{}: \"{}\" is not <provider>/<model> of a known provider",
+                        group.name, member));
+      }
+      auto id = store_->EnsureModel(provider->id, member.substr(slash + 1));
+      if (!id.ok()) return id.status();
+      ids.push_back(*std::move(id));
+    }
+    if (auto id = store_->UpsertGroup(group.name, ids); !id.ok()) {
+      return absl::Status(id.status().code(), fmt::format("failover_groups.{}: {}", group.name,
+                                                          std::string(id.status().message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StandardHotel::Build(const Options& options, settings::Config config) {
+  clock_ = MakeSystemClock();
+  settings_ = MakeFixedSettings(config.settings);
+  if (absl::Status status = OpenStore(options, config); !status.ok()) return status;
+  if (absl::Status status = Fill(options, config); !status.ok()) return status;
+  breaker_ = MakeCircuitBreaker(settings_.get(), options.events);
+
+  auto loop = StartEventLoop();
+  if (!loop.ok()) return loop.status();
+  loop_ = *std::move(loop);
+  if (options.dispatcher) {
+    dispatcher_ = options.dispatcher(loop_->loop());
+  } else {
+    CurlOptions curl;
+    curl.addresses = Merge(config.server.addresses, options.addresses);
+    auto dispatcher = MakeCurlDispatcher(loop_->loop(), curl);
+    if (!dispatcher.ok()) return dispatcher.status();
+    dispatcher_ = *std::move(dispatcher);
+  }
+
+  RouterDeps deps;
+  deps.clock = clock_.get();
+  deps.loop = loop_->loop();
+  deps.dispatcher = dispatcher_.get();
+  deps.groups = store_.get();
+  deps.breaker = breaker_.get();
+  deps.settings = settings_.get();
+  deps.log = options.log;
+  deps.seed = base::RandomSeed();
+  router_ = MakeRouter(deps);
+  return absl::OkStatus();
+}
+
+absl::Status ConfigStatus(const std::vector<settings::ConfigError>& errors) {
+  std::string text;
+  for (const settings::ConfigError& error : errors) {
+    if (!text.empty()) text += '\n';
+    text += error.ToString();
+  }
+  return absl::InvalidArgumentError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Hotel>> Hotel::Open(Options options) {
+  settings::ReadResult read;
+  const settings::EnvLookup env = settings::ProcessEnv();
+  if (!options.config_file.empty()) {
+    read = settings::ReadConfigFile(options.config_file, env);
+  } else {
+    read = settings::ReadConfig(options.config_text, "<config>", env);
+  }
+  if (!read.errors.empty()) return ConfigStatus(read.errors);
+  auto hotel = std::make_unique<StandardHotel>();
+  if (absl::Status status = hotel->Build(options, std::move(read.config)); !status.ok()) {
+    return status;
+  }
+  return hotel;
+}
+
+const char* Hotel::Version() noexcept { return route::kVersion; }
+
+}  // namespace hotel
