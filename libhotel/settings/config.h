@@ -20,7 +20,7 @@ namespace hotel::settings {
 /// One thing that is wrong, printed as `FILE:LINE: dotted.path: what is wrong`.
 struct ConfigError {
   std::string file;
-  int line = 0;  ///< from 1; 0 = not tied to a line
+  int line = 0;  ///< from 1; 0 = not tied to a line (environment, a file that cannot be read)
   std::string path;
   std::string message;
   std::string ToString() const;
@@ -53,8 +53,8 @@ struct Config {
 };
 
 struct ReadResult {
-  Config config;  ///< meaningful when `errors` is empty
-  std::vector<ConfigError> errors;    ///< in file order; all of them, not just the first
+  Config config;                    ///< meaningful when `errors` is empty
+  std::vector<ConfigError> errors;  ///< in file order; all of them, not just the first
   std::vector<ConfigError> warnings;
 };
 
@@ -63,7 +63,10 @@ using EnvLookup = std::function<std::optional<std::string>(std::string_view)>;
 
 /// Reads configuration text. `file` is the name used in errors. Pure: touches nothing but `env`.
 /// `${VAR}`, `${VAR:-default}` and `$$` are expanded in scalar values after parsing; an unset
-/// variable without default is an error.
+/// variable without default is an error. Bounded: at most kMaxConfigBytes of text, and at most
+/// kMaxConfigErrors errors are kept.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxConfigErrors = 1000;
 ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env);
 
 /// Reads a file; a file that cannot be read is an error with line 0.
@@ -72,17 +75,22 @@ ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env);
 /// The process environment.
 EnvLookup ProcessEnv();
 
-/// "host:port", "[::1]:port", ":port" or "port" into its parts; nullopt when it is none of them.
+/// "host:port", "[::1]:port", ":port" (every IPv4 address) or "port" (127.0.0.1) into its parts;
+/// nullopt when it is none of them. The host comes without brackets. Port 0 = the system picks one.
 struct HostPort {
   std::string host;
   int port = 0;
 };
 std::optional<HostPort> ParseListen(std::string_view text);
 
-/// "250ms", "1m30s", "24h", "0", "0s"; units ns, us, ms, s, m, h, each a decimal number. nullopt for
-/// anything else, negatives included.
+/// True for "localhost", 127.0.0.0/8 and ::1: only programs on this machine reach such an address.
+bool IsLoopbackHost(std::string_view host) noexcept;
+
+/// "250ms", "1m30s", "24h", "0", "0s"; units ns, us, ms, s, m, h, each a decimal number. nullopt
+/// for anything else, negatives included.
 std::optional<Duration> ParseDuration(std::string_view text);
-/// The shortest such spelling: "1m30s", "0s".
+/// The one spelling that is used in messages and documents: "1m30s", "1.5s", "0s". ParseDuration
+/// reads it back. REQUIRES: duration >= 0.
 std::string FormatDuration(Duration duration);
 
 }  // namespace hotel::settings

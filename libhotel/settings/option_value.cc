@@ -1,0 +1,146 @@
+// Values of options as text, and back.
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "absl/status/status.h"
+#include "libhotel/base/strings.h"
+#include "libhotel/settings/config.h"
+#include "libhotel/settings/registry.h"
+
+namespace hotel::settings {
+namespace {
+
+absl::StatusOr<OptionValue> Invalid(std::string message) {
+  return absl::InvalidArgumentError(std::move(message));
+}
+
+absl::StatusOr<OptionValue> ParseBool(std::string_view text) {
+  for (const std::string_view word : {"true", "yes", "on"}) {
+    if (base::EqualsIgnoreCase(text, word)) return OptionValue(true);
+  }
+  for (const std::string_view word : {"false", "no", "off"}) {
+    if (base::EqualsIgnoreCase(text, word)) return OptionValue(false);
+  }
+  return Invalid("is neither true nor false; write one of them");
+}
+
+absl::StatusOr<OptionValue> ParseInt(const Option& option, std::string_view text) {
+  const bool negative = !text.empty() && text.front() == '-';
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  std::int64_t value = 0;
+  if (digits.empty()) return Invalid("is not a whole number; write " + RangeText(option));
+  for (const char digit : digits) {
+    if (!base::IsAsciiDigit(digit)) {
+      return Invalid("is not a whole number; write " + RangeText(option));
+    }
+    // Far outside of every range: more digits make no difference.
+    if (value < 1000000000) value = value * 10 + (digit - '0');
+  }
+  if (negative) value = -value;
+  if (value < option.min || value > option.max) {
+    return Invalid("is out of range; write " + RangeText(option));
+  }
+  return OptionValue(value);
+}
+
+absl::StatusOr<OptionValue> ParseSpan(const Option& option, std::string_view text) {
+  const std::optional<Duration> value = ParseDuration(text);
+  if (!value) {
+    return Invalid("is not a duration; write a number with a unit, such as 500ms, 30s or 5m");
+  }
+  if (value->count() < option.min || value->count() > option.max) {
+    return Invalid("is out of range; write a duration " + RangeText(option));
+  }
+  return OptionValue(*value);
+}
+
+absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
+  text = base::Trim(text);
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    text = base::Trim(text.substr(1, text.size() - 2));
+  }
+  StatusSet set;
+  if (text.empty()) return OptionValue(set);
+  for (const std::string_view piece : base::Split(text, ',')) {
+    if (!AddStatus(base::Trim(piece), &set)) {
+      return Invalid("is not a list of statuses; write codes and classes, such as 429,5xx");
+    }
+  }
+  return OptionValue(set);
+}
+
+}  // namespace
+
+bool AddStatus(std::string_view text, StatusSet* set) {
+  if (text.size() != 3 || text[0] < '1' || text[0] > '5') return false;
+  const int hundreds = text[0] - '0';
+  if (base::EqualsIgnoreCase(text.substr(1), "xx")) {
+    set->AddClass(hundreds);
+    return true;
+  }
+  if (!base::IsAsciiDigit(text[1]) || !base::IsAsciiDigit(text[2])) return false;
+  set->AddCode(hundreds * 100 + (text[1] - '0') * 10 + (text[2] - '0'));
+  return true;
+}
+
+absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view text, bool flat) {
+  switch (option.type) {
+    case OptionType::kBool:
+      return ParseBool(text);
+    case OptionType::kInt:
+      return ParseInt(option, text);
+    case OptionType::kDuration:
+      return ParseSpan(option, text);
+    case OptionType::kStatuses:
+      return ParseStatuses(text);
+    case OptionType::kChoice:
+      if (flat) return ParseBool(text);
+      if (text == option.words[0]) return OptionValue(true);
+      if (text == option.words[1]) return OptionValue(false);
+      return Invalid("is not known here; write " + RangeText(option));
+  }
+  return Invalid("has no type");
+}
+
+std::string FormatOption(const Option& option, const OptionValue& value) {
+  switch (option.type) {
+    case OptionType::kBool:
+      return std::get<bool>(value) ? "true" : "false";
+    case OptionType::kInt:
+      return std::to_string(std::get<std::int64_t>(value));
+    case OptionType::kDuration:
+      return FormatDuration(std::get<Duration>(value));
+    case OptionType::kStatuses:
+      return fmt::format("{}", fmt::join(std::get<StatusSet>(value).ToStrings(), ","));
+    case OptionType::kChoice:
+      return std::string(option.words[std::get<bool>(value) ? 0 : 1]);
+  }
+  return {};
+}
+
+std::string RangeText(const Option& option) {
+  switch (option.type) {
+    case OptionType::kBool:
+      return "true or false";
+    case OptionType::kInt:
+      return fmt::format("{} to {}", option.min, option.max);
+    case OptionType::kDuration: {
+      const std::string max = FormatDuration(Duration(option.max));
+      // The smallest span above zero is a way to write "not zero".
+      return option.min == 1 ? fmt::format("above 0s, at most {}", max)
+                             : fmt::format("{} to {}", FormatDuration(Duration(option.min)), max);
+    }
+    case OptionType::kStatuses:
+      return "codes 100 to 599, classes 1xx to 5xx";
+    case OptionType::kChoice:
+      return fmt::format("{} or {}", option.words[0], option.words[1]);
+  }
+  return {};
+}
+
+}  // namespace hotel::settings

@@ -1,0 +1,61 @@
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "libhotel/settings/registry.h"
+
+namespace hotel::settings {
+namespace {
+
+constexpr std::string_view kIntro =
+    "# Options\n"
+    "\n"
+    "Generated from the table in `libhotel/settings/registry.cc`; a test keeps the two equal.\n"
+    "\n"
+    "An option can be written under its path in the configuration file or, where it has a runtime\n"
+    "key, in the flat `settings:` block; not in both. Environment variables win over the file, "
+    "the\n"
+    "file wins over the defaults of the profile. Options marked *per provider* may stand under\n"
+    "`providers.<name>.` with the same path; what a provider does not write it takes from the\n"
+    "global value, the environment included. A list that is written replaces the default list, "
+    "and\n"
+    "`[]` means none. An environment variable that is set but empty counts as not set.\n";
+
+std::string TypeText(OptionType type) {
+  switch (type) {
+    case OptionType::kBool:
+      return "boolean";
+    case OptionType::kInt:
+      return "integer";
+    case OptionType::kDuration:
+      return "duration";
+    case OptionType::kStatuses:
+      return "status list";
+    case OptionType::kChoice:
+      return "word";
+  }
+  return {};
+}
+
+std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
+
+}  // namespace
+
+std::string OptionsMarkdown() {
+  std::string page(kIntro);
+  page += "\n| Option | Runtime key | Environment | Type | Range |";
+  for (const std::string_view profile : kProfiles) page += fmt::format(" `{}` |", profile);
+  page += " Per provider | Meaning |\n|---|---|---|---|---|";
+  for (std::size_t i = 0; i < kProfiles.size(); ++i) page += "---|";
+  page += "---|---|\n";
+  for (const Option& option : Options()) {
+    page += fmt::format("| {} | {} | {} | {} | {} |", Code(option.path), Code(option.flat_key),
+                        Code(option.env), TypeText(option.type), RangeText(option));
+    for (const std::string_view value : option.defaults) page += fmt::format(" {} |", Code(value));
+    page += fmt::format(" {} | {} |\n", option.per_provider ? "yes" : "no", option.help);
+  }
+  return page;
+}
+
+}  // namespace hotel::settings
