@@ -16,8 +16,10 @@ struct ChatFrame {
     kMalformed,   ///< not JSON
   };
   Kind kind = Kind::kNoOutput;
-  /// kError: `error.code` when it is 400-599 as a number or numeric string, or the status the dialect's
-  /// error type stands for (overloaded_error 529, rate_limit_error 429, ...); 502 otherwise.
+  /// kError: `error.code` when it is 400-599 as a number or numeric string, or the status that
+  /// `error.type` stands for when it is a word with one meaning (overloaded_error 529,
+  /// rate_limit_error 429, ...); 502 otherwise, also for server_error and invalid_request_error,
+  /// which providers write on anything.
   int error_status = 0;
   /// A choice carries a non-empty finish_reason.
   bool finish_reason = false;
@@ -34,12 +36,13 @@ struct ChatAnswer {
     kEmptyServed,   ///< no text but a finish_reason or usage that explains it: served, not charged
     kEmptyCharged,  ///< no text, a finish_reason that does not explain it: served, charged
     kEmpty,         ///< decoded, carries nothing and no finish_reason: a failed attempt
-    kHiddenError,   ///< a bare error body; `error_status` says which
+    kHiddenError,   ///< a bare error body (R24); `error_status` is its numeric code or 502 (R25)
     kUndecodable,   ///< not JSON, or not a completion
   };
   Kind kind = Kind::kUndecodable;
   int error_status = 0;
 };
+/// Pure and reentrant; accepts any bytes. Text that is not UTF-8 is no reason to refuse an answer.
 ChatAnswer ReadChatAnswer(std::string_view body);
 
 }  // namespace hotel::wire

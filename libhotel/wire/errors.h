@@ -17,13 +17,13 @@ std::string OpenAiError(int status, std::string_view code, std::string_view mess
 /// The one event that ends a chat stream that is not whole, blank line included.
 std::string ChatStreamError(std::string_view code, std::string_view message);
 
-/// A provider's refusal of the payload as the client gets it (facts g): the provider's own bytes when
-/// they are a JSON object with an `error` member and at most 1 MiB, otherwise an envelope with
+/// A provider's refusal of the payload as the client gets it (facts g): the provider's own bytes
+/// when they are a JSON object with an `error` member and at most 1 MiB, otherwise an envelope with
 /// sanitized text; `secret` and key-shaped words are masked in either case.
 std::string RelayProviderError(int status, std::string_view body, std::string_view secret);
 
-/// At most `limit` bytes of provider text for a record: control characters dropped, cut at a character
-/// boundary, `secret` and key-shaped words masked, UUIDs replaced.
+/// At most `limit` bytes of provider text for a record: control characters dropped, cut at a
+/// character boundary, `secret` and key-shaped words masked, UUIDs replaced.
 std::string SanitizeDetail(std::string_view text, std::string_view secret, std::size_t limit);
 
 }  // namespace hotel::wire

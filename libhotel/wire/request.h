@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
 #include "hotel/types.h"
+
+#include "absl/status/statusor.h"
+#include "libhotel/wire/json.h"  // JsonString
 
 namespace hotel::wire {
 
@@ -20,18 +22,17 @@ struct RequestPeek {
   bool stream = false;
 };
 
-/// Reads the top-level members `model` and `stream`. InvalidArgument with the sentence for the client:
-/// not a JSON object, not valid JSON, no model, model not a string, stream not a boolean, a routing
-/// member given twice (also in an escaped spelling, F155). Numbers of any size, escapes incl. lone
-/// surrogates and unknown members are fine. Nesting deeper than 512 is refused.
+/// Reads the top-level members `model` and `stream`. InvalidArgument with the sentence for the
+/// client: not a JSON object, not valid JSON or UTF-8, no model, model not a string, empty or over
+/// 1024 bytes, stream not a boolean (null counts as absent), a routing member given twice (also in
+/// an escaped spelling, F155). Numbers of any size, escapes incl. lone surrogates (but in `model`)
+/// and unknown members are fine. Nesting deeper than 512 is refused.
 absl::StatusOr<RequestPeek> PeekRequest(std::string_view body);
 
-/// The body with `model` as the model's value and every other byte as it was.
+/// The body with `model` as the model's value and every other byte as it was. Copies nothing of
+/// `body`. REQUIRES: `peek` came from this body.
 Body WithModel(const std::shared_ptr<const std::string>& body, const RequestPeek& peek,
                std::string_view model);
-
-/// `text` as a JSON string token, quotes included.
-std::string JsonString(std::string_view text);
 
 }  // namespace hotel::wire
 

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "hotel/failover_group.h"
 #include "hotel/types.h"
+
+#include "absl/status/statusor.h"
 
 namespace hotel::wire {
 

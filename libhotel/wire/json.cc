@@ -1,0 +1,351 @@
+#include "libhotel/wire/json.h"
+
+#include <bitset>
+#include <cstdint>
+#include <cstring>
+
+#include <simdjson.h>
+
+#include "libhotel/base/strings.h"
+
+namespace hotel::wire {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+// Bit 7 of a byte is set in the result when the byte of `word` is a quote, a backslash or a control
+// character. A false mark is possible only behind (above) a true one, so the lowest is exact.
+std::uint64_t SpecialBytes(std::uint64_t word) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  constexpr std::uint64_t kHigh = 0x8080808080808080u;
+  const std::uint64_t quote = word ^ (kOnes * '"');
+  const std::uint64_t slash = word ^ (kOnes * '\\');
+  const std::uint64_t control = (word - kOnes * 0x20) & ~word;
+  return (((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | control) & kHigh;
+}
+
+// Index of the first quote, backslash or control character at or behind `pos`; size if none. This
+// loop is where the time of reading a large body goes.
+std::size_t FindSpecial(std::string_view text, std::size_t pos) noexcept {
+  const char* data = text.data();
+  while (pos + 16 <= text.size()) {
+    std::uint64_t low;
+    std::uint64_t high;
+    std::memcpy(&low, data + pos, 8);
+    std::memcpy(&high, data + pos + 8, 8);
+    if ((SpecialBytes(low) | SpecialBytes(high)) != 0) break;
+    pos += 16;
+  }
+  while (pos < text.size()) {
+    const char c = data[pos];
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) break;
+    ++pos;
+  }
+  return pos;
+}
+
+int HexValue(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = base::AsciiLower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// The four hex digits at `pos`; -1 when there are none.
+int Hex4(std::string_view text, std::size_t pos) noexcept {
+  if (text.size() < pos + 4) return -1;
+  int value = 0;
+  for (std::size_t i = pos; i < pos + 4; ++i) {
+    const int digit = HexValue(text[i]);
+    if (digit < 0) return -1;
+    value = value * 16 + digit;
+  }
+  return value;
+}
+
+void AppendUtf8(std::uint32_t code, std::string* out) {
+  const auto put = [out](std::uint32_t byte) { out->push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | (code >> 6));
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | (code >> 12));
+    put(0x80 | ((code >> 6) & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | (code >> 18));
+    put(0x80 | ((code >> 12) & 0x3F));
+    put(0x80 | ((code >> 6) & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+char SimpleEscape(char c) noexcept {
+  switch (c) {
+    case 'b':
+      return '\b';
+    case 'f':
+      return '\f';
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    default:
+      return c;  // quote, backslash, slash
+  }
+}
+
+// Length of the valid UTF-8 sequence at `pos`, 0 when there is none.
+std::size_t Utf8Length(std::string_view text, std::size_t pos) noexcept {
+  const auto lead = static_cast<unsigned char>(text[pos]);
+  const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  const std::string_view sequence = text.substr(pos, length);
+  if (sequence.size() < length) return 0;
+  return length == 1 || simdjson::validate_utf8(sequence) ? length : 0;
+}
+
+}  // namespace
+
+void JsonCursor::SkipSpace() noexcept {
+  while (pos_ < text_.size()) {
+    const char c = text_[pos_];
+    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') break;
+    ++pos_;
+  }
+}
+
+JsonKind JsonCursor::Peek() noexcept {
+  if (!ok_) return JsonKind::kNone;
+  SkipSpace();
+  if (pos_ == text_.size()) return JsonKind::kNone;
+  switch (text_[pos_]) {
+    case '{':
+      return JsonKind::kObject;
+    case '[':
+      return JsonKind::kArray;
+    case '"':
+      return JsonKind::kString;
+    case 't':
+      return JsonKind::kTrue;
+    case 'f':
+      return JsonKind::kFalse;
+    case 'n':
+      return JsonKind::kNull;
+    default:
+      break;
+  }
+  const char c = text_[pos_];
+  return c == '-' || base::IsAsciiDigit(c) ? JsonKind::kNumber : JsonKind::kNone;
+}
+
+bool JsonCursor::TryByte(char c) noexcept {
+  if (!ok_) return false;
+  SkipSpace();
+  if (pos_ == text_.size() || text_[pos_] != c) return false;
+  ++pos_;
+  return true;
+}
+
+bool JsonCursor::Open(char bracket) noexcept {
+  if (!Byte(bracket)) return false;
+  if (depth_ == kMaxDepth) {
+    too_deep_ = true;
+    return Fail();
+  }
+  ++depth_;
+  return true;
+}
+
+bool JsonCursor::String(std::string_view* raw) noexcept {
+  if (!Byte('"')) return false;
+  const std::size_t start = pos_;
+  for (;;) {
+    pos_ = FindSpecial(text_, pos_);
+    if (pos_ == text_.size()) return Fail();
+    const char c = text_[pos_];
+    if (c == '"') break;
+    if (c != '\\' || pos_ + 1 == text_.size()) return Fail();
+    const char escaped = text_[pos_ + 1];
+    if (escaped == 'u') {
+      if (Hex4(text_, pos_ + 2) < 0) return Fail();
+      pos_ += 6;
+    } else {
+      if (std::string_view("\"\\/bfnrt").find(escaped) == std::string_view::npos) return Fail();
+      pos_ += 2;
+    }
+  }
+  *raw = text_.substr(start, pos_ - start);
+  ++pos_;
+  return true;
+}
+
+bool JsonCursor::Number(std::string_view* token) noexcept {
+  if (Peek() != JsonKind::kNumber) return Fail();
+  const std::size_t start = pos_;
+  const auto digits = [this] {
+    const std::size_t from = pos_;
+    while (pos_ < text_.size() && base::IsAsciiDigit(text_[pos_])) ++pos_;
+    return pos_ > from;
+  };
+  const auto next_is = [this](char c) { return pos_ < text_.size() && text_[pos_] == c; };
+  if (next_is('-')) ++pos_;
+  if (next_is('0')) {
+    ++pos_;
+  } else if (!digits()) {
+    return Fail();
+  }
+  if (next_is('.')) {
+    ++pos_;
+    if (!digits()) return Fail();
+  }
+  if (next_is('e') || next_is('E')) {
+    ++pos_;
+    if (next_is('+') || next_is('-')) ++pos_;
+    if (!digits()) return Fail();
+  }
+  *token = text_.substr(start, pos_ - start);
+  return true;
+}
+
+bool JsonCursor::Word(std::string_view word) noexcept {
+  if (text_.substr(pos_, word.size()) != word) return Fail();
+  pos_ += word.size();
+  return true;
+}
+
+bool JsonCursor::Scalar() noexcept {
+  std::string_view ignored;
+  switch (Peek()) {
+    case JsonKind::kString:
+      return String(&ignored);
+    case JsonKind::kNumber:
+      return Number(&ignored);
+    case JsonKind::kTrue:
+      return Word("true");
+    case JsonKind::kFalse:
+      return Word("false");
+    case JsonKind::kNull:
+      return Word("null");
+    default:
+      return Fail();
+  }
+}
+
+// A loop, not a recursion: one bit per open container says whether it is an object.
+bool JsonCursor::Skip() noexcept {
+  std::bitset<kMaxDepth + 1> is_object;
+  const std::size_t outside = depth_;
+  std::string_view key;
+  for (;;) {
+    // A value begins here.
+    const JsonKind kind = Peek();
+    if (kind == JsonKind::kObject || kind == JsonKind::kArray) {
+      const bool object = kind == JsonKind::kObject;
+      if (!Open(object ? '{' : '[')) return false;
+      is_object[depth_] = object;
+      if (!TryByte(object ? '}' : ']')) {
+        if (object && !(String(&key) && Byte(':'))) return false;
+        continue;
+      }
+      Leave();
+    } else if (!Scalar()) {
+      return false;
+    }
+    // A value ended here.
+    for (;;) {
+      if (depth_ == outside) return true;
+      const bool object = is_object[depth_];
+      if (TryByte(',')) {
+        if (object && !(String(&key) && Byte(':'))) return false;
+        break;
+      }
+      if (!Byte(object ? '}' : ']')) return false;
+      Leave();
+    }
+  }
+}
+
+bool JsonCursor::AtEnd() noexcept {
+  SkipSpace();
+  return ok_ && pos_ == text_.size();
+}
+
+bool JsonUnescape(std::string_view raw, std::string* out) {
+  bool whole = true;
+  out->clear();
+  std::size_t pos = 0;
+  while (pos < raw.size()) {
+    const std::size_t slash = raw.find('\\', pos);
+    out->append(raw.substr(pos, slash == std::string_view::npos ? slash : slash - pos));
+    if (slash == std::string_view::npos || slash + 1 >= raw.size()) break;
+    if (raw[slash + 1] != 'u') {
+      out->push_back(SimpleEscape(raw[slash + 1]));
+      pos = slash + 2;
+      continue;
+    }
+    const int unit = Hex4(raw, slash + 2);
+    pos = slash + 6;
+    std::uint32_t code = unit < 0 ? 0xFFFD : static_cast<std::uint32_t>(unit);
+    if (code >= 0xD800 && code < 0xE000) {
+      const int low = raw.substr(pos, 2) == "\\u" ? Hex4(raw, pos + 2) : -1;
+      if (code < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (static_cast<std::uint32_t>(low) - 0xDC00);
+        pos += 6;
+      } else {
+        code = 0xFFFD;
+        whole = false;
+      }
+    }
+    AppendUtf8(code, out);
+  }
+  return whole;
+}
+
+bool JsonTextIs(std::string_view raw, std::string_view text) {
+  if (raw.find('\\') == std::string_view::npos) return raw == text;
+  // The longest spelling of a byte is `\u00XX`: longer texts need not be resolved.
+  if (raw.size() > 6 * text.size()) return false;
+  std::string plain;
+  return JsonUnescape(raw, &plain) && plain == text;
+}
+
+bool JsonNumberIsZero(std::string_view token) noexcept {
+  return token.substr(0, token.find_first_of("eE")).find_first_of("123456789") ==
+         std::string_view::npos;
+}
+
+std::string JsonString(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 2);
+  out.push_back('"');
+  std::size_t pos = 0;
+  while (pos < text.size()) {
+    const char c = text[pos];
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+      ++pos;
+    } else if (c == '\n') {
+      out.append("\\n");
+      ++pos;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out.append("\\u00");
+      out.push_back(kHexDigits[(c >> 4) & 0xF]);
+      out.push_back(kHexDigits[c & 0xF]);
+      ++pos;
+    } else if (const std::size_t length = Utf8Length(text, pos); length > 0) {
+      out.append(text.substr(pos, length));
+      pos += length;
+    } else {
+      out.append("\xEF\xBF\xBD");
+      ++pos;
+    }
+  }
+  out.push_back('"');
+  return out;
+}
+
+}  // namespace hotel::wire
