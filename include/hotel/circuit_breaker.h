@@ -1,8 +1,8 @@
 // Circuits: which (provider, model) pairs are broken right now.
 //
-// A caller asks for a permit before it contacts a candidate and reports on it exactly once. A permit
-// carries the generation of its circuit, so a late report about an older state of the circuit never
-// changes the newer one (decisions, sections 1 and 4).
+// A caller asks for a permit before it contacts a candidate and reports on it exactly once. A
+// permit carries the generation of its circuit, so a late report about an older state of the
+// circuit never changes the newer one (decisions, sections 1 and 4).
 #ifndef HOTEL_CIRCUIT_BREAKER_H_
 #define HOTEL_CIRCUIT_BREAKER_H_
 
@@ -93,7 +93,7 @@ class Permit {
 
 /// The answer to "may I?": a permit, or the instant at which asking again makes sense.
 struct Admission {
-  Permit permit;       ///< valid() when admitted
+  Permit permit;         ///< valid() when admitted
   TimePoint retry_at{};  ///< set when refused
   bool admitted() const noexcept { return permit.valid(); }
 };
@@ -111,17 +111,21 @@ class CircuitBreaker {
 
   /// Asks to make an attempt. An open circuit whose cooldown has passed becomes half-open here and
   /// admits every caller until the first one reports (circuit_breaker.half_open_max_in_flight 0).
-  virtual Admission TryAcquire(const CircuitKey& key, TimePoint now) = 0;
+  /// The key moves into the permit: with std::move this does not allocate.
+  virtual Admission TryAcquire(CircuitKey key, TimePoint now) = 0;
 
   /// A permit that is never refused, for a direct `<provider>/<model>` call: it charges and credits
-  /// but is not skipped (decisions, section 7).
-  virtual Permit AcquireDirect(const CircuitKey& key, TimePoint now) = 0;
+  /// but is not skipped (decisions, section 7). While the circuit refuses others its report changes
+  /// nothing; past the cooldown it probes like any other request.
+  virtual Permit AcquireDirect(CircuitKey key, TimePoint now) = 0;
 
-  /// Every circuit that was ever charged or credited, sorted by provider id, then model.
+  /// The circuits that were charged or credited, sorted by provider id, then model. Per provider at
+  /// most 256 are kept, open and half-open ones always: beyond that the closed circuit whose last
+  /// charge is the oldest is forgotten.
   virtual std::vector<CircuitView> Views(TimePoint now) const = 0;
 
-  /// Forgets the circuits of a provider (or only that of `model`), pins and counts included. Returns
-  /// how many were not closed. Unknown providers are fine.
+  /// Forgets the circuits of a provider (or only that of `model`); reports of permits given before
+  /// change nothing any more. Returns how many were not closed. Unknown providers are fine.
   virtual int Reset(std::string_view provider_id, std::optional<std::string_view> model,
                     TimePoint now) = 0;
 

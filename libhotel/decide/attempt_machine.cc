@@ -1,1 +1,306 @@
 #include "libhotel/decide/attempt_machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libhotel/decide/verdict.h"
+
+namespace hotel::decide {
+namespace {
+
+// Settings may hold any span; a product or a sum that leaves the clock's range means "never".
+Duration Times(Duration span, int factor) noexcept {
+  if (factor <= 0 || span <= Duration::zero()) return Duration::zero();
+  return span > Duration::max() / factor ? Duration::max() : span * factor;
+}
+
+TimePoint After(TimePoint start, Duration span) noexcept {
+  if (start > TimePoint{} && span > TimePoint::max() - start) return TimePoint::max();
+  return start + span;
+}
+
+Duration AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept {
+  return Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);
+}
+
+// In place: moving a whole Action makes GCC 12 suspect the alternatives that are not there.
+template <typename T>
+void Push(std::vector<Action>* out, T action) {
+  out->emplace_back(std::in_place_type<T>, std::move(action));
+}
+
+void KeepEarlier(std::optional<TimePoint>* kept, TimePoint other) noexcept {
+  if (!kept->has_value() || other < **kept) *kept = other;
+}
+
+}  // namespace
+
+AttemptMachine::AttemptMachine(Plan plan)
+    : plan_(std::move(plan)),
+      random_(plan_.seed),
+      open_circuits_(plan_.skipped_open),
+      earliest_retry_(plan_.earliest_retry) {
+  const TimeoutSettings& timeouts = plan_.settings->timeouts;
+  if (timeouts.deadline_factor > 0) {
+    overall_deadline_ = After(
+        plan_.arrival, Times(AttemptLimit(timeouts, plan_.streaming), timeouts.deadline_factor));
+  }
+}
+
+void AttemptMachine::Handle(const Event& event, TimePoint now, Actions* out) {
+  if (finished_) return;
+  std::visit([&](const auto& e) { On(e, now, out); }, event);
+}
+
+std::optional<TimePoint> AttemptMachine::next_wake() const {
+  switch (phase_) {
+    case Phase::kIdle:
+    case Phase::kFinished:
+      return std::nullopt;
+    case Phase::kAdmission:
+      return overall_deadline_;
+    case Phase::kBackoff:
+      return overall_deadline_ ? std::min(*overall_deadline_, backoff_until_) : backoff_until_;
+    case Phase::kRunning:
+      break;
+  }
+  return NextDeadline().at;
+}
+
+// --- events ---------------------------------------------------------------------------------
+
+void AttemptMachine::On(const Begin&, TimePoint now, Actions* out) {
+  if (phase_ == Phase::kIdle) Next(now, out);
+}
+
+void AttemptMachine::On(const Admitted& event, TimePoint now, Actions* out) {
+  if (phase_ != Phase::kAdmission || event.attempt != attempt_.index) return;
+  if (OverallPassed(now)) {
+    Abandon(ErrorKind::kFailoverTimeout, out);
+    last_timeout_ = TimeoutKind::kOverall;
+    return Done(FailureAnswer(TimeoutKind::kOverall), out);
+  }
+  phase_ = Phase::kRunning;
+  attempt_.start = now;
+  ++started_;
+  ++contacted_;
+  last_timeout_.reset();
+  const Duration left = NextDeadline().at - now;
+  Push(out, StartAttempt{attempt_.index, candidate_,
+                         std::min(settings().timeouts.connect_timeout, left)});
+}
+
+void AttemptMachine::On(const Refused& event, TimePoint now, Actions* out) {
+  if (phase_ != Phase::kAdmission || event.attempt != attempt_.index) return;
+  ++open_circuits_;
+  KeepEarlier(&earliest_retry_, event.retry_at);
+  Next(now, out);
+}
+
+void AttemptMachine::On(const HeadSeen& event, TimePoint, Actions*) {
+  if (!Running(event.attempt)) return;
+  attempt_.head_seen = true;
+  attempt_.head_status = event.status;
+}
+
+void AttemptMachine::On(const FirstOutput& event, TimePoint, Actions* out) {
+  if (!Running(event.attempt) || !plan_.streaming || committed_) return;
+  attempt_.head_seen = true;
+  committed_ = true;
+  last_contact_ = attempt_.index;
+  Push(out, Commit{attempt_.index});
+}
+
+void AttemptMachine::On(const Ended& event, TimePoint now, Actions* out) {
+  if (!Running(event.attempt)) return;
+  const AttemptEnd end = Normalized(event.end, committed_);
+  last_contact_ = attempt_.index;
+  Report(JudgeEnd(end, settings().circuit_breaker), KindOf(end), out);
+  if (committed_) return EndedBehindCommit(end, out);
+  if (end.kind == AttemptEnd::Kind::kAnswer || end.kind == AttemptEnd::Kind::kEmptyCharged) {
+    committed_ = true;
+    Push(out, Commit{attempt_.index});
+    return EndedBehindCommit(end, out);
+  }
+  last_failure_ = FailureAnswer(end);
+  if (!FailsOver(end, settings().failover)) return NobodyLeft(out);
+  pause_due_ = true;
+  Next(now, out);
+}
+
+void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
+  if (!Running(event.attempt) || committed_) return;
+  Abandon(ErrorKind::kInternal, out);
+  --contacted_;
+  unsendable_ = true;
+  Next(now, out);
+}
+
+void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
+  if (phase_ == Phase::kRunning) {
+    last_contact_ = attempt_.index;
+    Push(out, CancelAttempt{attempt_.index});
+    Abandon(ErrorKind::kClientDisconnect, out);
+  }
+  Finish finish;
+  finish.how = Finish::How::kClientGone;
+  finish.kind = ErrorKind::kClientDisconnect;
+  Done(finish, out);
+}
+
+void AttemptMachine::On(const Shutdown&, TimePoint, Actions* out) {
+  if (phase_ == Phase::kRunning) {
+    last_contact_ = attempt_.index;
+    Push(out, CancelAttempt{attempt_.index});
+    Abandon(ErrorKind::kInternal, out);
+  }
+  Finish finish;
+  finish.how = committed_ ? Finish::How::kServedBroken : Finish::How::kGatewayError;
+  finish.reason = Finish::Reason::kShutdown;
+  finish.kind = ErrorKind::kInternal;
+  Done(finish, out);
+}
+
+void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
+  if (phase_ == Phase::kIdle) return;
+  if (OverallPassed(now)) return TimedOut(TimeoutKind::kOverall, now, out);
+  if (phase_ == Phase::kBackoff && now >= backoff_until_) return Ask(out);
+  if (phase_ == Phase::kRunning) {
+    const Deadline deadline = NextDeadline();
+    if (now >= deadline.at) TimedOut(deadline.kind, now, out);
+  }
+}
+
+// --- decisions ------------------------------------------------------------------------------
+
+bool AttemptMachine::Running(int attempt) const noexcept {
+  return phase_ == Phase::kRunning && attempt == attempt_.index;
+}
+
+bool AttemptMachine::OverallPassed(TimePoint now) const noexcept {
+  return overall_deadline_.has_value() && now >= *overall_deadline_;
+}
+
+const EngineSettings& AttemptMachine::settings() const noexcept {
+  return *plan_.candidates[static_cast<std::size_t>(candidate_)].settings;
+}
+
+// The first deadline of the running attempt. Of several at one instant the wider one wins when it
+// is the request's, the more telling one otherwise.
+AttemptMachine::Deadline AttemptMachine::NextDeadline() const {
+  const TimeoutSettings& timeouts = settings().timeouts;
+  Deadline first{After(attempt_.start, AttemptLimit(timeouts, plan_.streaming)),
+                 TimeoutKind::kAttempt};
+  const auto consider = [&](TimePoint at, TimeoutKind kind) {
+    if (at <= first.at) first = Deadline{at, kind};
+  };
+  if (!committed_ && plan_.streaming && timeouts.ttft_timeout > Duration::zero()) {
+    consider(After(attempt_.start, timeouts.ttft_timeout), TimeoutKind::kFirstOutput);
+  }
+  if (!attempt_.head_seen && timeouts.upstream_header_timeout > Duration::zero()) {
+    consider(After(attempt_.start, timeouts.upstream_header_timeout), TimeoutKind::kHead);
+  }
+  if (overall_deadline_) consider(*overall_deadline_, TimeoutKind::kOverall);
+  return first;
+}
+
+void AttemptMachine::Next(TimePoint now, Actions* out) {
+  ++candidate_;
+  if (candidate_ >= static_cast<int>(plan_.candidates.size())) return NobodyLeft(out);
+  if (OverallPassed(now)) {
+    last_timeout_ = TimeoutKind::kOverall;
+    return Done(FailureAnswer(TimeoutKind::kOverall), out);
+  }
+  if (pause_due_) {
+    pause_due_ = false;
+    const Duration pause = FailoverBackoff(plan_.settings->failover, contacted_, &random_);
+    if (pause > Duration::zero()) {
+      backoff_until_ = After(now, pause);
+      phase_ = Phase::kBackoff;
+      return;
+    }
+  }
+  Ask(out);
+}
+
+void AttemptMachine::Ask(Actions* out) {
+  phase_ = Phase::kAdmission;
+  attempt_ = Attempt{};
+  attempt_.index = started_;
+  Push(out, AskAdmission{attempt_.index, candidate_});
+}
+
+// The answer follows the last contacted attempt (seed 000, "How it works", step 6).
+void AttemptMachine::NobodyLeft(Actions* out) {
+  if (last_failure_) return Done(*last_failure_, out);
+  Finish finish;
+  finish.how = Finish::How::kGatewayError;
+  if (open_circuits_ > 0 && plan_.settings->failover.exhaustion_status_429) {
+    finish.reason = Finish::Reason::kAllCircuitsOpen;
+    finish.kind = ErrorKind::kProviderSaturated;
+    finish.retry_at = earliest_retry_;
+  } else if (open_circuits_ == 0 && unsendable_) {
+    finish.reason = Finish::Reason::kUnsendable;
+    finish.kind = ErrorKind::kInternal;
+  } else {
+    finish.reason = Finish::Reason::kNoProvider;
+    finish.kind = ErrorKind::kProviderError;
+  }
+  Done(finish, out);
+}
+
+void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
+  Finish finish;
+  finish.kind = KindOf(end);
+  switch (end.kind) {
+    case AttemptEnd::Kind::kAnswer:
+    case AttemptEnd::Kind::kEmptyCharged:
+      finish.how = Finish::How::kServed;
+      break;
+    case AttemptEnd::Kind::kStreamError:
+      finish.how = Finish::How::kServedError;
+      finish.status = end.status;
+      break;
+    default:
+      finish.how = Finish::How::kServedBroken;
+      finish.reason = Finish::Reason::kStreamIncomplete;
+      break;
+  }
+  Done(finish, out);
+}
+
+void AttemptMachine::TimedOut(TimeoutKind kind, TimePoint now, Actions* out) {
+  last_timeout_ = kind;
+  Finish failure = FailureAnswer(kind);
+  if (phase_ == Phase::kRunning) {
+    last_contact_ = attempt_.index;
+    Push(out, CancelAttempt{attempt_.index});
+    Report(JudgeTimeout(kind, committed_, attempt_.head_status), KindOf(kind), out);
+    if (committed_) {
+      failure.how = Finish::How::kServedBroken;
+    } else if (kind != TimeoutKind::kOverall) {
+      last_failure_ = failure;
+      pause_due_ = true;
+      return Next(now, out);
+    }
+  }
+  Done(failure, out);
+}
+
+void AttemptMachine::Abandon(ErrorKind kind, Actions* out) {
+  Report(CircuitReport{Verdict::kAbandoned, "", attempt_.head_status}, kind, out);
+}
+
+void AttemptMachine::Report(CircuitReport report, ErrorKind kind, Actions* out) {
+  Push(out, ReportVerdict{attempt_.index, std::move(report), kind});
+}
+
+void AttemptMachine::Done(Finish finish, Actions* out) {
+  phase_ = Phase::kFinished;
+  finished_ = true;
+  finish.attempt = last_contact_;
+  finish.contacted = contacted_;
+  Push(out, std::move(finish));
+}
+
+}  // namespace hotel::decide

@@ -27,8 +27,12 @@ struct Circuit {
 /// A transition worth telling.
 enum class Transition { kNone, kOpened, kReopened, kHalfOpened, kClosed };
 
+/// False: nothing is skipped and nothing is charged (switch off, or threshold 0: R47).
+bool Enforced(const CircuitBreakerSettings& settings) noexcept;
+
 /// When the circuit lets a request pass again, if it refuses at `now`.
-std::optional<TimePoint> BlockedUntil(const Circuit& circuit, const CircuitBreakerSettings& settings,
+std::optional<TimePoint> BlockedUntil(const Circuit& circuit,
+                                      const CircuitBreakerSettings& settings,
                                       TimePoint now) noexcept;
 
 /// An open circuit whose cooldown has passed becomes half-open; REQUIRES: not blocked at `now`.
@@ -38,8 +42,8 @@ struct Settled {
   BreakerEffect effect = BreakerEffect::kNoop;
   Transition transition = Transition::kNone;
 };
-/// Applies the report of a permit of `generation`. A report from an older generation notes its cause
-/// and changes no state.
+/// Applies the report of a permit of `generation`. A report from an older generation notes its
+/// cause and changes no state.
 Settled Settle(Circuit& circuit, std::uint64_t generation, const CircuitReport& report,
                const CircuitBreakerSettings& settings, TimePoint now);
 

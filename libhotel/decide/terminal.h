@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hotel/types.h"
+
 #include "libhotel/decide/attempt_machine.h"
 
 namespace hotel::decide {
@@ -19,17 +20,19 @@ struct TerminalNames {
 
 struct TerminalAnswer {
   int status = 502;
-  std::string code;     ///< stable word: "no_available_provider", "failover_timeout", ...
+  std::string code;  ///< stable word: "no_available_provider", "failover_timeout", ...
   std::string message;
   ErrorKind kind = ErrorKind::kProviderError;
   std::optional<int> retry_after_seconds;  ///< 1..60 for open circuits
 };
 
-/// REQUIRES: finish.how is kGatewayError, kServedBroken or kProviderError (then only `kind`, `code` and
-/// `status` are of use).
+/// REQUIRES: finish.how is kGatewayError, kServedBroken, kProviderError (`message` is then for the
+/// record and for an envelope when the provider's body cannot be forwarded) or kClientGone (for the
+/// record alone: 499, no code).
 TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, TimePoint now);
 
-/// The three refusals of the resolver, all 404 (seed 000, "Hotel Routing"), and bad model forms (400).
+/// The three refusals of the resolver, all 404 (seed 000, "Hotel Routing"), and bad model forms
+/// (400).
 TerminalAnswer ModelNotFound(std::string_view requested_model);
 TerminalAnswer GroupDisabled();
 TerminalAnswer GroupEmpty();

@@ -1,0 +1,228 @@
+#include "libhotel/decide/verdict.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
+#include "libhotel/base/random.h"
+#include "libhotel/decide/terminal.h"
+
+namespace hotel::decide {
+namespace {
+
+using Kind = AttemptEnd::Kind;
+
+constexpr std::string_view kSuccess = "success";
+constexpr std::string_view kRequestFailed = "upstream request failed";
+constexpr std::string_view kFailedAfterHead = "response failed after headers";
+constexpr std::string_view kProbeFailed = "TTFT probe failed";
+constexpr std::string_view kNoContent = "response completed without delivering content";
+constexpr std::string_view kNoContentStream = "stream failed without delivering content";
+constexpr std::string_view kUnreadable = "upstream body could not be translated";
+constexpr std::string_view kHiddenError = "response carried an error instead of an answer";
+
+enum class List { kNone, kNeutral, kOpen, kFailure };
+
+List ListOf(int status, const CircuitBreakerSettings& settings) noexcept {
+  if (settings.neutral_on_statuses.ContainsExactly(status)) return List::kNeutral;
+  if (settings.open_on_statuses.ContainsExactly(status)) return List::kOpen;
+  if (settings.failure_on_statuses.ContainsExactly(status)) return List::kFailure;
+  if (settings.neutral_on_statuses.Contains(status)) return List::kNeutral;
+  if (settings.open_on_statuses.Contains(status)) return List::kOpen;
+  if (settings.failure_on_statuses.Contains(status)) return List::kFailure;
+  return List::kNone;
+}
+
+bool IsRedirect(int status) noexcept { return status >= 300 && status <= 399; }
+
+CircuitReport Make(Verdict verdict, std::string_view cause, int status) {
+  return CircuitReport{verdict, std::string(cause), status};
+}
+
+// Steps 2, 3, 6 and 8 of the pipeline for an answer with an error status, real or hidden.
+CircuitReport JudgeStatus(int status, bool hidden, const CircuitBreakerSettings& settings) {
+  const std::string plain = fmt::format("upstream status {}", status);
+  const std::string charged = hidden ? std::string(kHiddenError) : plain;
+  switch (ListOf(status, settings)) {
+    case List::kNeutral:
+      return Make(Verdict::kNeutral, plain, status);
+    case List::kOpen:
+      if (settings.open_on_exhaustion) return Make(Verdict::kOpenNow, charged, status);
+      return Make(Verdict::kFailure,
+                  status == 402 ? "payment required, not opened by setting"
+                                : "exhausted, not opened by setting",
+                  status);
+    case List::kFailure:
+      return Make(Verdict::kFailure, charged, status);
+    case List::kNone:
+      break;
+  }
+  // A redirect is no answer at all: nothing alive was proven (decisions, 10).
+  if (IsRedirect(status)) return Make(Verdict::kFailure, charged, status);
+  return Make(Verdict::kAlive, plain + " (alive)", status);
+}
+
+Finish GatewayAnswer(Finish::Reason reason, ErrorKind kind) noexcept {
+  Finish finish;
+  finish.how = Finish::How::kGatewayError;
+  finish.reason = reason;
+  finish.kind = kind;
+  return finish;
+}
+
+}  // namespace
+
+AttemptEnd Normalized(AttemptEnd end, bool committed) noexcept {
+  if (end.kind == Kind::kStreamError && !committed) end.kind = Kind::kHiddenError;
+  if (end.kind == Kind::kHttpError) {
+    if (end.status >= 200 && end.status <= 299) {
+      end.kind = Kind::kBadAnswer;
+    } else if (end.status < 200 || end.status > 599) {
+      end.kind = Kind::kTransport;
+      end.transport = TransportError::kProtocol;
+      end.phase = TransportPhase::kHead;
+      end.status = 0;
+    }
+  }
+  if (end.kind == Kind::kHiddenError || end.kind == Kind::kStreamError) {
+    if (end.status < 400 || end.status > 599) end.status = 502;
+  }
+  return end;
+}
+
+CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings) {
+  switch (end.kind) {
+    case Kind::kAnswer:
+      return Make(Verdict::kSuccess, kSuccess, end.status);
+    case Kind::kEmptyCharged:
+    case Kind::kEmptyAnswer:
+      return Make(Verdict::kFailure, kNoContent, end.status);
+    case Kind::kEmptyStream:
+      return Make(Verdict::kFailure, kNoContentStream, end.status);
+    case Kind::kHttpError:
+      return JudgeStatus(end.status, /*hidden=*/false, settings);
+    case Kind::kHiddenError:
+    case Kind::kStreamError:
+      return JudgeStatus(end.status, /*hidden=*/true, settings);
+    case Kind::kBadAnswer:
+      return Make(Verdict::kFailure, kUnreadable, end.status);
+    case Kind::kTooLarge:
+      return Make(Verdict::kNeutral, kFailedAfterHead, end.status);
+    case Kind::kStreamCut:
+      return Make(Verdict::kFailure, kFailedAfterHead, end.status);
+    case Kind::kTransport:
+      break;
+  }
+  return Make(Verdict::kFailure,
+              end.phase == TransportPhase::kBody ? kFailedAfterHead : kRequestFailed, end.status);
+}
+
+CircuitReport JudgeTimeout(TimeoutKind kind, bool committed, int status) {
+  if (committed) return Make(Verdict::kFailure, kFailedAfterHead, status);
+  return Make(Verdict::kFailure, kind == TimeoutKind::kFirstOutput ? kProbeFailed : kRequestFailed,
+              status);
+}
+
+bool FailsOver(const AttemptEnd& end, const FailoverSettings& settings) noexcept {
+  switch (end.kind) {
+    case Kind::kAnswer:
+    case Kind::kEmptyCharged:
+    case Kind::kTooLarge:
+      return false;
+    case Kind::kHttpError:
+    case Kind::kHiddenError:
+    case Kind::kStreamError:
+      return IsRedirect(end.status) || settings.retry_on_statuses.Contains(end.status);
+    case Kind::kBadAnswer:
+    case Kind::kEmptyAnswer:
+    case Kind::kEmptyStream:
+    case Kind::kStreamCut:
+    case Kind::kTransport:
+      break;
+  }
+  return true;
+}
+
+bool IsPayloadStatus(int status) noexcept {
+  if (status < 400 || status >= 500) return false;
+  switch (status) {
+    case 401:
+    case 402:
+    case 403:
+    case 404:
+    case 407:
+    case 429:
+    case 499:
+      return false;
+    default:
+      return true;
+  }
+}
+
+Finish FailureAnswer(const AttemptEnd& end) noexcept {
+  const ErrorKind kind = KindOf(end);
+  switch (end.kind) {
+    case Kind::kTooLarge:
+      return GatewayAnswer(Finish::Reason::kAnswerTooLarge, kind);
+    case Kind::kHttpError:
+    case Kind::kHiddenError:
+    case Kind::kStreamError: {
+      if (IsRedirect(end.status)) return GatewayAnswer(Finish::Reason::kAllFailed, kind);
+      Finish finish = GatewayAnswer(Finish::Reason::kUpstreamStatus, kind);
+      if (IsPayloadStatus(end.status)) finish.how = Finish::How::kProviderError;
+      finish.status = end.status;
+      return finish;
+    }
+    default:
+      return GatewayAnswer(Finish::Reason::kAllFailed, kind);
+  }
+}
+
+Finish FailureAnswer(TimeoutKind kind) noexcept {
+  switch (kind) {
+    case TimeoutKind::kOverall:
+      return GatewayAnswer(Finish::Reason::kDeadline, KindOf(kind));
+    case TimeoutKind::kAttempt:
+      return GatewayAnswer(Finish::Reason::kAttemptTimeout, KindOf(kind));
+    case TimeoutKind::kHead:
+    case TimeoutKind::kFirstOutput:
+      break;
+  }
+  return GatewayAnswer(Finish::Reason::kAllFailed, KindOf(kind));
+}
+
+ErrorKind KindOf(const AttemptEnd& end) noexcept {
+  switch (end.kind) {
+    case Kind::kAnswer:
+    case Kind::kEmptyCharged:
+      return ErrorKind::kNone;
+    case Kind::kHttpError:
+    case Kind::kHiddenError:
+    case Kind::kStreamError:
+      return KindOfStatus(end.status);
+    default:
+      return ErrorKind::kProviderError;
+  }
+}
+
+ErrorKind KindOf(TimeoutKind kind) noexcept {
+  return kind == TimeoutKind::kOverall ? ErrorKind::kFailoverTimeout : ErrorKind::kProviderTimeout;
+}
+
+Duration FailoverBackoff(const FailoverSettings& settings, int contacted,
+                         std::uint64_t* random) noexcept {
+  const Duration initial = settings.backoff_initial;
+  if (initial <= Duration::zero() || contacted < 1) return Duration::zero();
+  const Duration max = settings.backoff_max;
+  Duration pause = std::min(initial, max);
+  // Stops at the ceiling instead of shifting, so that no count of candidates overflows.
+  for (int i = 1; i < contacted && pause < max; ++i) {
+    pause = pause > max / 2 ? max : pause * 2;
+  }
+  return pause + Duration(static_cast<Duration::rep>(
+                     base::RandomBelow(random, static_cast<std::uint64_t>(initial.count()))));
+}
+
+}  // namespace hotel::decide

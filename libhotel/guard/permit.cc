@@ -1,0 +1,36 @@
+#include <utility>
+
+#include "hotel/circuit_breaker.h"
+
+namespace hotel {
+
+Permit::Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced)
+    : breaker_(breaker), key_(std::move(key)), generation_(generation), enforced_(enforced) {}
+
+Permit::Permit(Permit&& other) noexcept
+    : breaker_(std::exchange(other.breaker_, nullptr)),
+      key_(std::move(other.key_)),
+      generation_(other.generation_),
+      enforced_(other.enforced_) {}
+
+Permit& Permit::operator=(Permit&& other) noexcept {
+  if (this == &other) return *this;
+  if (valid()) Report(CircuitReport{}, TimePoint{});
+  breaker_ = std::exchange(other.breaker_, nullptr);
+  key_ = std::move(other.key_);
+  generation_ = other.generation_;
+  enforced_ = other.enforced_;
+  return *this;
+}
+
+// An abandoned report has no instant: it changes nothing.
+Permit::~Permit() {
+  if (valid()) Report(CircuitReport{}, TimePoint{});
+}
+
+BreakerEffect Permit::Report(const CircuitReport& report, TimePoint now) {
+  CircuitBreaker* breaker = std::exchange(breaker_, nullptr);
+  return breaker->Settle(*this, report, now);
+}
+
+}  // namespace hotel
