@@ -74,9 +74,11 @@ std::unique_ptr<CircuitBreaker> MakeCircuitBreaker(const SettingsSource* setting
 /// The SQLite store: groups, providers and models in one file.
 class Store : public FailoverGroupStore, public ProviderStore {};
 struct StoreOptions {
-  std::string path;  ///< the database file, created with mode 0600 when missing
+  /// The database file, created with mode 0600 when missing (its directories with 0700); or
+  /// ":memory:" for a store that is gone when it is closed.
+  std::string path;
   /// Opens and seals provider keys. Empty: providers with keys cannot be stored, stored keys are
-  /// undecryptable.
+  /// undecryptable. A store in memory needs none.
   Secret master_key;
   /// How long a write waits for another process's lock.
   Duration busy_timeout = std::chrono::seconds(5);

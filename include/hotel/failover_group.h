@@ -174,10 +174,12 @@ class ProviderStore {
   virtual ~ProviderStore() = default;
 
   /// Creates or updates the provider of that routing name; with a fixed list, models outside of it
-  /// are disabled and those in it exist and are enabled. Returns the provider's UUID. An unchanged
-  /// key keeps its stored ciphertext.
+  /// are disabled and those in it exist and are enabled; a provider that loses its fixed list has
+  /// all its models enabled. Returns the provider's UUID. An unchanged key keeps its stored
+  /// ciphertext. FailedPrecondition for a key when the store has no master key.
   virtual absl::StatusOr<std::string> UpsertProvider(const ProviderSpec& spec) = 0;
-  /// Makes sure the row exists; returns its UUID. NotFound for an unknown provider.
+  /// Makes sure the row exists; returns its UUID. A row that is there stays as it is, disabled or
+  /// not. NotFound for an unknown provider, InvalidArgument for a model outside of a fixed list.
   virtual absl::StatusOr<std::string> EnsureModel(std::string_view provider_id,
                                                   std::string_view model_id) = 0;
   /// Creates or replaces the group of that name with exactly these members, in this order, enabled.

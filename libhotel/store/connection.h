@@ -1,0 +1,141 @@
+// One SQLite connection, its prepared statements and transactions, as owning objects.
+//
+// Not thread-safe: whoever owns a connection serializes its use.
+#ifndef HOTEL_STORE_CONNECTION_H_
+#define HOTEL_STORE_CONNECTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "hotel/types.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace hotel::store {
+
+/// Bytes that are bound as a BLOB; a plain string is bound as TEXT.
+struct BlobView {
+  std::string_view bytes;
+};
+
+/// A prepared statement with its parameters bound. Must not outlive its connection.
+class Statement {
+ public:
+  /// Advances to the next row: true when there is one, false at the end.
+  absl::StatusOr<bool> Step();
+
+  // The columns of the current row, from 0. NULL reads as empty, 0, false.
+  std::string Text(int column) const;
+  std::string Bytes(int column) const;
+  std::int64_t Integer(int column) const;
+  bool Bool(int column) const { return Integer(column) != 0; }
+  bool IsNull(int column) const;
+
+ private:
+  friend class Connection;
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(class Connection* connection, sqlite3_stmt* statement);
+
+  void Bind(int index, std::nullptr_t);
+  void Bind(int index, std::int64_t value);
+  void Bind(int index, std::string_view text);
+  void Bind(int index, BlobView blob);
+  void Bind(int index, bool value) { Bind(index, std::int64_t{value}); }
+  void Bind(int index, const std::string& text) { Bind(index, std::string_view(text)); }
+  void Bind(int index, const char* text) { Bind(index, std::string_view(text)); }
+  template <typename T>
+  void Bind(int index, const std::optional<T>& value) {
+    value.has_value() ? Bind(index, *value) : Bind(index, nullptr);
+  }
+
+  class Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  int bind_error_ = 0;  // the first failed bind, reported by Step
+};
+
+/// An open database. Every method reports failure as SqliteStatus does.
+class Connection {
+ public:
+  /// Opens `path`, creating the file (mode 0600) and missing directories (0700). ":memory:" is a
+  /// private database that dies with the connection. Write-ahead log, foreign keys on, and every
+  /// commit reaches the disk before it returns: what is stored here is settings, written rarely and
+  /// acknowledged to an operator.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
+                                                          Duration busy_timeout);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Prepares one statement and binds `args` to its parameters in order: bool, integers, text,
+  /// BlobView, nullptr or an optional of these.
+  template <typename... Args>
+  absl::StatusOr<Statement> Query(std::string_view sql, const Args&... args) {
+    absl::StatusOr<Statement> statement = Prepare(sql);
+    if (!statement.ok()) return statement;
+    [[maybe_unused]] int index = 0;
+    (statement->Bind(++index, args), ...);
+    return statement;
+  }
+
+  /// Runs one statement to its end and drops its rows.
+  template <typename... Args>
+  absl::Status Run(std::string_view sql, const Args&... args) {
+    absl::StatusOr<Statement> statement = Query(sql, args...);
+    if (!statement.ok()) return statement.status();
+    return Drain(*statement);
+  }
+
+  /// Runs a script of statements without parameters.
+  absl::Status RunScript(const char* sql);
+
+  /// The value of a one-column, one-row query; 0 when it has no row.
+  absl::StatusOr<std::int64_t> QueryInteger(std::string_view sql);
+
+  /// Rows inserted, updated or deleted since the connection was opened.
+  std::int64_t total_changes() const noexcept;
+  /// True between BEGIN and its COMMIT or ROLLBACK.
+  bool in_transaction() const noexcept;
+
+ private:
+  friend class Statement;
+  Connection(sqlite3* db, std::string path);
+  absl::Status Configure(Duration busy_timeout);
+  absl::StatusOr<Statement> Prepare(std::string_view sql);
+  absl::Status Drain(Statement& statement);
+  absl::Status Error(int code) const;
+
+  sqlite3* db_;
+  std::string path_;
+};
+
+/// A write transaction: rolled back by its destructor unless committed.
+class Transaction {
+ public:
+  /// Takes the database's write lock at once, so that no statement in it can meet a lock later.
+  static absl::StatusOr<Transaction> Begin(Connection* connection);
+  Transaction(Transaction&& other) noexcept;
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+
+  /// On failure nothing was stored.
+  absl::Status Commit();
+
+ private:
+  explicit Transaction(Connection* connection) : connection_(connection) {}
+  Connection* connection_;
+};
+
+}  // namespace hotel::store
+
+#endif  // HOTEL_STORE_CONNECTION_H_

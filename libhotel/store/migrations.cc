@@ -1,0 +1,120 @@
+#include "libhotel/store/migrations.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <fmt/core.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "libhotel/store/connection.h"
+
+namespace hotel::store {
+namespace {
+
+// Ids are UUIDs, times RFC 3339 UTC, lists and maps JSON, all as TEXT; flags are 0 or 1.
+constexpr std::array kMigrations = {
+    Migration{"providers, models and failover groups", R"sql(
+      CREATE TABLE providers (
+        id TEXT NOT NULL PRIMARY KEY,
+        name TEXT NOT NULL,
+        routing_name TEXT NOT NULL UNIQUE,
+        provider_type TEXT NOT NULL,
+        base_url TEXT NOT NULL,
+        encrypted_key BLOB,
+        key_nonce BLOB,
+        key_salt BLOB,
+        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+        fixed_models INTEGER NOT NULL DEFAULT 0 CHECK (fixed_models IN (0, 1)),
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        CHECK ((encrypted_key IS NULL) = (key_nonce IS NULL)
+               AND (encrypted_key IS NULL) = (key_salt IS NULL))
+      ) STRICT;
+      CREATE TABLE models (
+        id TEXT NOT NULL PRIMARY KEY,
+        provider_id TEXT NOT NULL REFERENCES providers (id) ON DELETE CASCADE,
+        model_id TEXT NOT NULL,
+        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        UNIQUE (provider_id, model_id)
+      ) STRICT;
+      CREATE TABLE model_failover_groups (
+        id TEXT NOT NULL PRIMARY KEY,
+        display_model TEXT NOT NULL UNIQUE,
+        display_name TEXT NOT NULL DEFAULT '',
+        description TEXT NOT NULL DEFAULT '',
+        priority_order TEXT NOT NULL,
+        entry_enabled TEXT NOT NULL DEFAULT '{}',
+        group_enabled INTEGER NOT NULL DEFAULT 1 CHECK (group_enabled IN (0, 1)),
+        auto_created INTEGER NOT NULL DEFAULT 0 CHECK (auto_created IN (0, 1)),
+        auto_disabled_at TEXT,
+        floor_disabled_at TEXT,
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL
+      ) STRICT;
+    )sql"},
+};
+
+/// The file's version; an error when it is not for this program to touch.
+absl::StatusOr<std::int64_t> ReadVersion(Connection& connection, std::size_t newest) {
+  absl::StatusOr<std::int64_t> version = connection.QueryInteger("PRAGMA user_version");
+  if (!version.ok()) return version;
+  absl::StatusOr<std::int64_t> application = connection.QueryInteger("PRAGMA application_id");
+  if (!application.ok()) return application;
+  if (*application != kApplicationId) {
+    absl::StatusOr<std::int64_t> objects =
+        connection.QueryInteger("SELECT count(*) FROM sqlite_schema");
+    if (!objects.ok()) return objects;
+    if (*objects != 0 || *version != 0 || *application != 0) {
+      return absl::FailedPreconditionError(
+          "the database file belongs to another program: name another path");
+    }
+  }
+  if (*version < 0 || *version > static_cast<std::int64_t>(newest)) {
+    return absl::FailedPreconditionError(fmt::format(
+        "the database is of schema version {}, this program knows versions up to {}: use the newer "
+        "program, or a backup from before its upgrade",
+        *version, newest));
+  }
+  return version;
+}
+
+}  // namespace
+
+std::span<const Migration> Migrations() { return kMigrations; }
+
+absl::Status Migrate(Connection& connection, std::span<const Migration> steps) {
+  for (;;) {
+    absl::StatusOr<std::int64_t> version = ReadVersion(connection, steps.size());
+    if (!version.ok()) return version.status();
+    if (*version == static_cast<std::int64_t>(steps.size())) return absl::OkStatus();
+
+    absl::StatusOr<Transaction> transaction = Transaction::Begin(&connection);
+    if (!transaction.ok()) return transaction.status();
+    // Another process may have taken this step while the lock was waited for.
+    version = ReadVersion(connection, steps.size());
+    if (!version.ok()) return version.status();
+    if (*version == static_cast<std::int64_t>(steps.size())) return absl::OkStatus();
+    absl::Status status = connection.RunScript(steps[static_cast<std::size_t>(*version)].sql);
+    if (status.ok()) {
+      status =
+          connection.RunScript(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                           kApplicationId, *version + 1)
+                                   .c_str());
+    }
+    if (status.ok()) status = transaction->Commit();
+    if (!status.ok()) {
+      return absl::Status(
+          status.code(),
+          fmt::format("upgrading the database to version {} ({}): {}", *version + 1,
+                      steps[static_cast<std::size_t>(*version)].name,
+                      std::string_view(status.message().data(), status.message().size())));
+    }
+  }
+}
+
+}  // namespace hotel::store

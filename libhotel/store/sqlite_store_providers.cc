@@ -1,0 +1,183 @@
+// SqliteStore: providers and models.
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "hotel/failover_group.h"
+#include "hotel/types.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "libhotel/base/ids.h"
+#include "libhotel/base/strings.h"
+#include "libhotel/store/connection.h"
+#include "libhotel/store/key_ring.h"
+#include "libhotel/store/provider_rows.h"
+#include "libhotel/store/provider_rules.h"
+#include "libhotel/store/sqlite_store.h"
+
+namespace hotel::store {
+namespace {
+
+absl::Status ProviderNotFound() { return absl::NotFoundError("provider not found"); }
+
+/// The stored form of the key `wanted`: the one that is there when it opens to the same key.
+absl::StatusOr<std::optional<SealedKey>> SealIfChanged(KeyRing& keys,
+                                                       const std::string& provider_id,
+                                                       const std::optional<SealedKey>& stored,
+                                                       const Secret& wanted) {
+  if (wanted.empty()) return std::optional<SealedKey>();
+  const KeyRing::OpenedKey opened = keys.Open(provider_id, stored);
+  if (opened.state == KeyState::kReady && opened.key == wanted) return stored;
+  absl::StatusOr<SealedKey> sealed = keys.Seal(provider_id, wanted);
+  if (!sealed.ok()) return sealed.status();
+  return std::optional<SealedKey>(*std::move(sealed));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SqliteStore::UpsertProvider(const ProviderSpec& spec) {
+  absl::StatusOr<ProviderSpec> normalized = NormalizeProvider(spec);
+  if (!normalized.ok()) return normalized.status();
+  std::string id;
+  auto snapshot = Write([&](Writer& writer) { return ApplyProvider(writer, *normalized, &id); });
+  if (!snapshot.ok()) return snapshot.status();
+  return id;
+}
+
+absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec, std::string* id) {
+  Connection& connection = *writer.connection;
+  const WallTime now = clock_->WallNow();
+  const std::string routing_name = RoutingName(spec.name);
+  absl::StatusOr<std::optional<ProviderRow>> before =
+      ReadProviderByRoutingName(connection, routing_name);
+  if (!before.ok()) return before.status();
+  ProviderRow after = before->value_or(ProviderRow{});
+  if (!before->has_value()) after.id = base::NewUuid();
+  after.name = spec.name;
+  after.routing_name = routing_name;
+  after.type = spec.type;
+  after.base_url = spec.base_url;
+  after.enabled = spec.enabled;
+  after.fixed_models = spec.models.has_value();
+  absl::StatusOr<std::optional<SealedKey>> key =
+      SealIfChanged(writer.keys, after.id, after.key, spec.api_key);
+  if (!key.ok()) return key.status();
+  after.key = *std::move(key);
+
+  absl::Status status;
+  if (!before->has_value()) {
+    status = InsertProvider(connection, after, now);
+  } else if (after != **before) {
+    status = UpdateProvider(connection, after, now);
+  }
+  if (!status.ok()) return status;
+  *id = after.id;
+  if (spec.models.has_value()) return ApplyFixedModels(writer, after.id, *spec.models);
+  // Without its list, nothing says any more that the models outside of it are not to be used.
+  const bool list_dropped = before->has_value() && (*before)->fixed_models;
+  return list_dropped ? EnableAllModels(writer, after.id) : absl::OkStatus();
+}
+
+absl::Status SqliteStore::ApplyFixedModels(Writer& writer, const std::string& provider_id,
+                                           const std::vector<std::string>& model_ids) {
+  Connection& connection = *writer.connection;
+  const WallTime now = clock_->WallNow();
+  absl::StatusOr<std::vector<Model>> existing = ReadModelsOf(connection, provider_id);
+  if (!existing.ok()) return existing.status();
+  const std::set<std::string> listed(model_ids.begin(), model_ids.end());
+  std::set<std::string> present;
+  for (const Model& model : *existing) {
+    present.insert(model.model_id);
+    const bool enabled = listed.count(model.model_id) != 0;
+    if (model.enabled == enabled) continue;
+    absl::Status status = UpdateModelEnabled(connection, model.id, enabled, now);
+    if (!status.ok()) return status;
+  }
+  for (const std::string& model_id : model_ids) {
+    if (present.count(model_id) != 0) continue;
+    absl::Status status =
+        InsertModel(connection, Model{base::NewUuid(), provider_id, model_id, true}, now);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::EnableAllModels(Writer& writer, const std::string& provider_id) {
+  absl::StatusOr<std::vector<Model>> models = ReadModelsOf(*writer.connection, provider_id);
+  if (!models.ok()) return models.status();
+  for (const Model& model : *models) {
+    if (model.enabled) continue;
+    absl::Status status = UpdateModelEnabled(*writer.connection, model.id, true, clock_->WallNow());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SqliteStore::EnsureModel(std::string_view provider_id,
+                                                     std::string_view model_id) {
+  absl::StatusOr<std::string> wanted = NormalizeModelId(model_id);
+  if (!wanted.ok()) return wanted.status();
+  const std::string provider = base::Lower(provider_id);
+  std::string id;
+  auto snapshot = Write([&](Writer& writer) -> absl::Status {
+    Connection& connection = *writer.connection;
+    absl::StatusOr<std::optional<ProviderRow>> row = ReadProvider(connection, provider);
+    if (!row.ok()) return row.status();
+    if (!row->has_value()) return ProviderNotFound();
+    absl::StatusOr<std::vector<Model>> models = ReadModelsOf(connection, provider);
+    if (!models.ok()) return models.status();
+    for (const Model& model : *models) {
+      if (model.model_id != *wanted) continue;
+      id = model.id;
+      return absl::OkStatus();
+    }
+    if ((*row)->fixed_models) {
+      return absl::InvalidArgumentError(
+          fmt::format("provider '{}' has a fixed list of models, and '{}' is not in it",
+                      (*row)->name, *wanted));
+    }
+    id = base::NewUuid();
+    return InsertModel(connection, Model{id, provider, *wanted, true}, clock_->WallNow());
+  });
+  if (!snapshot.ok()) return snapshot.status();
+  return id;
+}
+
+absl::Status SqliteStore::SetProviderEnabled(std::string_view provider_id, bool enabled) {
+  const std::string id = base::Lower(provider_id);
+  return Write([&](Writer& writer) -> absl::Status {
+           absl::StatusOr<std::optional<ProviderRow>> row = ReadProvider(*writer.connection, id);
+           if (!row.ok()) return row.status();
+           if (!row->has_value()) return ProviderNotFound();
+           if ((*row)->enabled == enabled) return absl::OkStatus();
+           (*row)->enabled = enabled;
+           return UpdateProvider(*writer.connection, **row, clock_->WallNow());
+         })
+      .status();
+}
+
+absl::Status SqliteStore::SetModelEnabled(std::string_view model_uuid, bool enabled) {
+  const std::string id = base::Lower(model_uuid);
+  return Write([&](Writer& writer) -> absl::Status {
+           absl::StatusOr<std::optional<Model>> model = ReadModel(*writer.connection, id);
+           if (!model.ok()) return model.status();
+           if (!model->has_value()) return absl::NotFoundError("model not found");
+           if ((*model)->enabled == enabled) return absl::OkStatus();
+           return UpdateModelEnabled(*writer.connection, id, enabled, clock_->WallNow());
+         })
+      .status();
+}
+
+absl::Status SqliteStore::DeleteProvider(std::string_view provider_id) {
+  const std::string id = base::Lower(provider_id);
+  return Write([&](Writer& writer) { return store::DeleteProvider(*writer.connection, id); })
+      .status();
+}
+
+}  // namespace hotel::store
