@@ -1,0 +1,63 @@
+// What providers' answers look like, in the three dialects.
+#ifndef HOTEL_SERVER_SIM_ANSWERS_H_
+#define HOTEL_SERVER_SIM_ANSWERS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hotel::sim {
+
+enum class Dialect { kChat, kMessages, kResponses };
+
+/// What the shapes of one answer are filled with.
+struct AnswerContext {
+  Dialect dialect = Dialect::kChat;
+  std::string model_json;  ///< the model's name as a JSON string
+  std::uint64_t id = 0;
+  int input_tokens = 0;
+  bool include_usage = false;  ///< chat streams: the request asked for a usage chunk
+  bool crlf = false;
+};
+
+/// `text` as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
+std::string JsonString(std::string_view text);
+
+/// A whole answer. `text_json` is a JSON string.
+std::string PlainBody(const AnswerContext& context, std::string_view text_json, int tokens);
+/// An error body for `status`.
+std::string ErrorBody(Dialect dialect, int status);
+/// The body of a 200 that hides an error.
+std::string HiddenErrorBody(int status);
+
+/// Writes the events of one stream, in order.
+class StreamWriter {
+ public:
+  explicit StreamWriter(AnswerContext context) : context_(std::move(context)) {}
+
+  /// The events before the first text.
+  void Opener(std::string* out);
+  /// One piece of text; `text_json` is a JSON string.
+  void Text(std::string_view text_json, std::string* out);
+  /// An event whose data is not JSON.
+  void Malformed(std::string* out);
+  void Error(int status, std::string* out);
+  /// Why the text ended, and how much it was.
+  void Finish(int tokens, std::string* out);
+  /// The terminal event.
+  void Done(int tokens, std::string* out);
+  /// Something that is no event of the answer.
+  void KeepAlive(std::string* out);
+
+ private:
+  void Event(std::string_view name, std::string_view data, std::string* out);
+  std::string ResponseObject(std::string_view status, int tokens) const;
+
+  AnswerContext context_;
+  int sequence_ = 0;
+  std::string full_text_;  ///< Responses repeats the whole text at the end; JSON-escaped, no quotes
+};
+
+}  // namespace hotel::sim
+
+#endif  // HOTEL_SERVER_SIM_ANSWERS_H_

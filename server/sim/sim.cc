@@ -1,0 +1,256 @@
+#include "server/sim/sim.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <openssl/sha.h>
+#include <simdjson.h>
+
+namespace hotel::sim {
+namespace {
+
+/// Names that are remembered; beyond it all counts start again.
+constexpr std::size_t kMaxModels = 10000;
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+std::optional<Dialect> DialectOf(std::string_view path) {
+  if (EndsWith(path, "/chat/completions")) return Dialect::kChat;
+  if (EndsWith(path, "/messages")) return Dialect::kMessages;
+  if (EndsWith(path, "/responses")) return Dialect::kResponses;
+  return std::nullopt;
+}
+
+void Reply(int status, std::string_view type, std::string_view body, std::string* out) {
+  *out += fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n", status,
+                      status == 200 ? "OK" : "Refused", type, body.size());
+  *out += body;
+}
+
+void Json(int status, std::string_view body, std::string* out) {
+  Reply(status, "application/json", body, out);
+}
+
+void Refuse(Dialect dialect, int status, std::string_view type, const std::string& message,
+            std::string* out) {
+  nlohmann::json body = {{"error", {{"message", message}, {"type", type}}}};
+  if (dialect == Dialect::kMessages) body["type"] = "error";
+  Json(status, body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), out);
+}
+
+std::string Sha256Hex(std::string_view bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  std::string hex;
+  for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return hex;
+}
+
+nlohmann::json Describe(const HttpRequest& request) {
+  nlohmann::json headers = nlohmann::json::array();
+  for (const auto& [name, value] : request.headers) headers.push_back({name, value});
+  return {{"method", request.method},
+          {"path", request.path},
+          {"headers", std::move(headers)},
+          {"body_bytes", request.body.size()},
+          {"body_sha256", Sha256Hex(request.body)}};
+}
+
+std::string Dump(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool HasKey(const HttpRequest& request, std::string_view key) {
+  constexpr std::string_view kBearer = "Bearer ";
+  std::string_view given = request.header("authorization");
+  if (given.substr(0, kBearer.size()) == kBearer) {
+    given.remove_prefix(kBearer.size());
+  } else {
+    given = request.header("x-api-key");
+  }
+  return given == key;
+}
+
+}  // namespace
+
+Sim::Sim(std::map<std::string, std::string> aliases, TimePoint now)
+    : aliases_(std::move(aliases)), started_(now) {
+  Plan plan;
+  plan.faulty.status = 401;
+  wrong_key_ = std::make_shared<const Plan>(std::move(plan));
+}
+
+std::optional<Script> Sim::Handle(HttpRequest request, TimePoint now, std::string* out) {
+  if (request.method == "POST") {
+    if (const std::optional<Dialect> dialect = DialectOf(request.path)) {
+      return Answer(*dialect, std::move(request), now, out);
+    }
+    if (request.path == "/reset") {
+      Reset(now);
+      Json(200, "{}", out);
+      return std::nullopt;
+    }
+  } else if (request.method == "GET") {
+    if (EndsWith(request.path, "/models")) {
+      Json(200, Models(), out);
+      return std::nullopt;
+    }
+    if (request.path == "/stats") {
+      Json(200, StatsJson(), out);
+      return std::nullopt;
+    }
+    if (request.path == "/last") {
+      Json(200, LastJson(), out);
+      return std::nullopt;
+    }
+    if (request.path == "/last/body") {
+      Reply(200, "application/octet-stream", last_.body, out);
+      return std::nullopt;
+    }
+  }
+  Refuse(Dialect::kChat, 404, "not_found_error",
+         fmt::format("no route for {} {}", request.method, request.path), out);
+  return std::nullopt;
+}
+
+std::optional<Script> Sim::Answer(Dialect dialect, HttpRequest request, TimePoint now,
+                                  std::string* out) {
+  ++stats_.requests;
+  last_ = std::move(request);
+  const std::optional<Asked> asked = Peek(&last_.body);
+  if (!asked) {
+    ++stats_.answered;
+    Refuse(dialect, 400, "invalid_request_error",
+           "the body is no JSON object with a string \"model\"", out);
+    return std::nullopt;
+  }
+  Model& model = Find(last_.path, asked->model);
+  ++model.requests;
+  if (model.plan == nullptr) {
+    ++stats_.answered;
+    Refuse(dialect, 404, "not_found_error",
+           fmt::format("no behaviour named {:?}; see hotel-sim --help", asked->model), out);
+    return std::nullopt;
+  }
+
+  std::shared_ptr<const Plan> plan = model.plan;
+  const Behaviour* behaviour =
+      &plan->For(model.requests, std::chrono::duration_cast<Millis>(now - started_));
+  if (!behaviour->want_key.empty() && !HasKey(last_, behaviour->want_key)) {
+    plan = wrong_key_;
+    behaviour = &plan->faulty;
+  }
+  AnswerContext context;
+  context.dialect = dialect;
+  context.model_json = model.model_json;
+  context.id = stats_.requests;
+  context.input_tokens = static_cast<int>(last_.body.size() / 4);
+  context.include_usage = asked->include_usage;
+  context.crlf = behaviour->crlf;
+  std::string echo;
+  if (behaviour->echo) {
+    nlohmann::json description = Describe(last_);
+    description["model"] = asked->model;
+    echo = JsonString(Dump(description));
+  }
+  return Script(std::move(plan), *behaviour, std::move(context), asked->stream, std::move(echo),
+                now);
+}
+
+Sim::Model& Sim::Find(const std::string& path, const std::string& model) {
+  std::string key = path + '\n' + model;
+  const auto found = models_.find(key);
+  if (found != models_.end()) return found->second;
+  if (models_.size() >= kMaxModels) models_.clear();
+  Model fresh;
+  const auto alias = aliases_.find(model);
+  if (std::optional<Plan> plan = ParseModel(alias == aliases_.end() ? model : alias->second)) {
+    fresh.plan = std::make_shared<const Plan>(*std::move(plan));
+  }
+  fresh.model_json = JsonString(model);
+  return models_.emplace(std::move(key), std::move(fresh)).first->second;
+}
+
+std::optional<Sim::Asked> Sim::Peek(std::string* body) {
+  static simdjson::ondemand::parser parser;
+  body->reserve(body->size() + simdjson::SIMDJSON_PADDING);
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  if (parser.iterate(*body).get(document) || document.get_object().get(object)) return std::nullopt;
+
+  Asked asked;
+  bool has_model = false;
+  for (auto item : object) {
+    simdjson::ondemand::field field;
+    std::string_view key;
+    if (std::move(item).get(field) || field.unescaped_key().get(key)) return std::nullopt;
+    simdjson::ondemand::value value = field.value();
+    if (key == "model") {
+      std::string_view text;
+      if (value.get_string().get(text)) return std::nullopt;
+      asked.model = text;
+      has_model = true;
+    } else if (key == "stream") {
+      if (value.get_bool().get(asked.stream)) asked.stream = false;
+    } else if (key == "stream_options") {
+      simdjson::ondemand::object options;
+      if (value.get_object().get(options)) continue;
+      if (options["include_usage"].get_bool().get(asked.include_usage)) asked.include_usage = false;
+    }
+  }
+  const char* rest = nullptr;
+  const bool at_end = document.current_location().get(rest) != simdjson::SUCCESS;
+  if (!has_model || !at_end) return std::nullopt;
+  return asked;
+}
+
+std::string Sim::Models() const {
+  nlohmann::json data = nlohmann::json::array();
+  const auto add = [&data](const std::string& id) {
+    data.push_back(
+        {{"id", id}, {"object", "model"}, {"created", 1700000000}, {"owned_by", "hotel-sim"}});
+  };
+  for (const auto& alias : aliases_) add(alias.first);
+  for (const std::string& id : ExampleModels()) add(id);
+  return Dump({{"object", "list"}, {"data", std::move(data)}});
+}
+
+std::string Sim::StatsJson() const {
+  nlohmann::json models = nlohmann::json::object();
+  for (const auto& [key, model] : models_) {
+    const std::string name = key.substr(key.find('\n') + 1);
+    models[name] = models.value(name, std::uint64_t{0}) + model.requests;
+  }
+  const Stats& s = stats_;
+  return Dump({{"connections", s.connections},
+               {"open_connections", s.open_connections},
+               {"max_open_connections", s.max_open_connections},
+               {"requests", s.requests},
+               {"running", s.running},
+               {"answered", s.answered},
+               {"broken", s.broken},
+               {"cut_by_client", s.cut_by_client},
+               {"streams_cut_by_client", s.streams_cut_by_client},
+               {"bytes_in", s.bytes_in},
+               {"models", std::move(models)}});
+}
+
+std::string Sim::LastJson() const { return Dump(Describe(last_)); }
+
+void Sim::Reset(TimePoint now) {
+  Stats fresh;
+  fresh.open_connections = stats_.open_connections;
+  fresh.max_open_connections = stats_.open_connections;
+  fresh.running = stats_.running;
+  stats_ = fresh;
+  models_.clear();
+  last_ = HttpRequest();
+  started_ = now;
+}
+
+}  // namespace hotel::sim
