@@ -1,0 +1,166 @@
+#include "libhotel/net/exchange.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "libhotel/net/http_text.h"
+
+namespace hotel::net {
+namespace {
+
+// CURL_WRITEFUNC_ERROR is 7.87; a header callback has the same "not all taken" convention.
+constexpr std::size_t kAbort = CURL_WRITEFUNC_ERROR;
+
+}  // namespace
+
+Transfer::Transfer(UpstreamRequest request, ResponseHandler* handler, const Config& config)
+    : request_(std::move(request)), handler_(handler), config_(config), head_(config.head) {}
+
+Transfer::~Transfer() { ReleaseHandle(); }
+
+void Transfer::Fail(TransportError error, std::string detail) {
+  if (failure_ != TransportError::kNone) return;
+  failure_ = error;
+  failure_detail_ = std::move(detail);
+}
+
+bool Transfer::Prepare() {
+  absl::StatusOr<ProviderUrl> url = ProviderUrl::Parse(request_.url);
+  if (!url.ok()) {
+    Fail(TransportError::kOther, std::string(url.status().message()));
+    return false;
+  }
+  url_ = *std::move(url);
+  const absl::Status allowed = config_.rules->CheckUrl(url_);
+  if (!allowed.ok()) {
+    Fail(TransportError::kRefusedAddress, std::string(allowed.message()));
+    return false;
+  }
+  headers_ = BuildHeaders(request_.headers);
+  if (headers_ == nullptr || !IsToken(request_.method)) {
+    Fail(TransportError::kOther, "the request's method or a header cannot be sent as it is");
+    return false;
+  }
+  easy_ = ::curl_easy_init();
+  const EasyOptions options{&request_, &url_.canonical, headers_.get(), config_.ca_file,
+                            error_text_.data()};
+  const EasyCallbacks callbacks{&Transfer::OnRead,
+                                &Transfer::OnSeek,
+                                &Transfer::OnWrite,
+                                &Transfer::OnHeader,
+                                &Transfer::OnOpenSocket,
+                                &Transfer::OnBeforeRequest,
+                                this};
+  if (easy_ == nullptr || !SetEasyOptions(easy_, options, callbacks)) {
+    Fail(TransportError::kOther, "libcurl refused the request's options");
+    return false;
+  }
+  return true;
+}
+
+void Transfer::ReleaseHandle() {
+  if (easy_ == nullptr) return;
+  long sent = 0;
+  curl_off_t first_byte = 0;
+  ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent);
+  ::curl_easy_getinfo(easy_, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+  bytes_left_ = sent > 0 || body_offset_ > 0;
+  bytes_came_ = head_.started() || first_byte > 0;
+  ::curl_easy_cleanup(std::exchange(easy_, nullptr));
+  headers_.reset();
+  paused_ = false;
+}
+
+void Transfer::Finish(const ExchangeResult& result) {
+  if (finished_) return;
+  finished_ = true;
+  if (ResponseHandler* handler = std::exchange(handler_, nullptr)) handler->OnDone(result);
+}
+
+CURLcode Transfer::Unpause() {
+  paused_ = false;
+  return ::curl_easy_pause(easy_, CURLPAUSE_CONT);
+}
+
+std::size_t Transfer::OnRead(char* out, std::size_t size, std::size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  const std::size_t got = transfer->request_.body.Read(transfer->body_offset_, out, size * count);
+  transfer->body_offset_ += got;
+  return got;
+}
+
+int Transfer::OnSeek(void*, curl_off_t, int) { return CURL_SEEKFUNC_FAIL; }
+
+std::size_t Transfer::OnWrite(char* data, std::size_t size, std::size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  if (transfer->Gone()) return kAbort;
+  const Flow flow = transfer->handler_->OnBody(std::string_view(data, size * count));
+  if (transfer->Gone()) return kAbort;
+  if (flow == Flow::kPause) {
+    transfer->paused_ = true;
+    return CURL_WRITEFUNC_PAUSE;
+  }
+  return size * count;
+}
+
+std::size_t Transfer::OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
+  auto* transfer = static_cast<Transfer*>(self);
+  return transfer->HeaderLine(std::string_view(data, size * count)) ? size * count : kAbort;
+}
+
+bool Transfer::HeaderLine(std::string_view line) {
+  if (Gone()) return false;
+  if (head_delivered_) return true;  // a trailer
+  switch (head_.Feed(line)) {
+    case ResponseHead::Progress::kMore:
+      return true;
+    case ResponseHead::Progress::kFinal:
+      head_delivered_ = true;
+      handler_->OnHead(head_.status(), head_.TakeHeaders());
+      return !Gone();
+    case ResponseHead::Progress::kProtocol:
+      Fail(TransportError::kProtocol, "the answer's head is not valid HTTP/1");
+      return false;
+    case ResponseHead::Progress::kTooLarge:
+      Fail(TransportError::kTooLarge, "the answer's head is too large");
+      return false;
+  }
+  return false;
+}
+
+curl_socket_t Transfer::OnOpenSocket(void* self, curlsocktype purpose, curl_sockaddr* address) {
+  if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKET_BAD;
+  return static_cast<Transfer*>(self)->OpenSocket(*address);
+}
+
+curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
+  if (request_began_) {
+    // libcurl wants to send the request a second time, because the reused connection died before a
+    // byte came back. Whether to repeat it is the caller's decision.
+    resend_refused_ = true;
+    return CURL_SOCKET_BAD;
+  }
+  const std::optional<IpAddress> ip = IpAddress::FromSockaddr(&address.addr);
+  if (!ip || !config_.rules->Allows(*ip, url_.host, url_.port)) {
+    refused_address_ = ip ? ip->ToString() : "an address that is not IP";
+    return CURL_SOCKET_BAD;
+  }
+  address_tried_ = true;
+  return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+}
+
+int Transfer::OnBeforeRequest(void* self, char*, char*, int, int) {
+  auto* transfer = static_cast<Transfer*>(self);
+  if (transfer->request_began_) {  // a resend on another kept connection
+    transfer->resend_refused_ = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
+  transfer->request_began_ = true;
+  transfer->reused_ = !transfer->address_tried_;
+  return CURL_PREREQFUNC_OK;
+}
+
+}  // namespace hotel::net

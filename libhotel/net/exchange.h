@@ -1,0 +1,110 @@
+// One exchange inside the dispatcher: the libcurl handle, its callbacks, and what they learned.
+#ifndef HOTEL_NET_EXCHANGE_H_
+#define HOTEL_NET_EXCHANGE_H_
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include <curl/curl.h>
+
+#include "hotel/dispatcher.h"
+
+#include "libhotel/net/address_policy.h"
+#include "libhotel/net/curl_options.h"
+#include "libhotel/net/provider_url.h"
+#include "libhotel/net/response_head.h"
+
+namespace hotel::net {
+
+/// What libcurl works on. Owned by CurlMulti, which alone adds, removes and finishes it; the
+/// handler is called from its libcurl callbacks. Loop thread only.
+class Transfer {
+ public:
+  struct Config {
+    const AddressRules* rules;  ///< must outlive the transfer
+    ResponseHead::Limits head;
+    const std::string* ca_file;
+  };
+
+  Transfer(UpstreamRequest request, ResponseHandler* handler, const Config& config);
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  /// Checks the request and makes the libcurl handle. False: ResultOf says why.
+  bool Prepare();
+
+  /// The libcurl handle; null before Prepare and after ReleaseHandle.
+  CURL* easy() const noexcept { return easy_; }
+  /// Frees the libcurl handle after keeping what Result needs from it. The handle must be in no
+  /// multi handle.
+  void ReleaseHandle();
+
+  /// How it ended, for an end reported by libcurl (or CURLE_FAILED_INIT after a failed Prepare).
+  ExchangeResult Result(CURLcode code) const;
+  ExchangeResult CancelledResult() const;
+
+  /// Delivers OnDone unless the handler was let go; the transfer is finished from here on.
+  void Finish(const ExchangeResult& result);
+
+  /// No callback reaches the handler any more.
+  void ForgetHandler() noexcept { handler_ = nullptr; }
+  /// The callbacks abort from here on; only OnDone is still owed.
+  void MarkCancelled() noexcept { cancelled_ = true; }
+  /// Makes the end a failure of this kind, whatever libcurl calls it.
+  void Fail(TransportError error, std::string detail);
+
+  bool finished() const noexcept { return finished_; }
+  bool cancelled() const noexcept { return cancelled_; }
+  bool paused() const noexcept { return paused_; }
+
+  /// Ends a pause; the same bytes come again, before this returns.
+  CURLcode Unpause();
+
+  bool resume_posted = false;  // CurlMulti's note
+
+ private:
+  static std::size_t OnRead(char* out, std::size_t size, std::size_t count, void* self);
+  static int OnSeek(void* self, curl_off_t offset, int origin);
+  static std::size_t OnWrite(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t OnOpenSocket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int OnBeforeRequest(void* self, char* remote_ip, char* local_ip, int remote_port,
+                             int local_port);
+
+  bool HeaderLine(std::string_view line);
+  curl_socket_t OpenSocket(const curl_sockaddr& address);
+  bool Gone() const noexcept { return handler_ == nullptr || cancelled_; }
+  TransportPhase Phase() const noexcept;
+  TransportError ErrorOf(CURLcode code, TransportPhase phase) const noexcept;
+  std::string DetailOf(CURLcode code, TransportPhase phase) const;
+
+  const UpstreamRequest request_;
+  ResponseHandler* handler_;
+  const Config config_;
+  ProviderUrl url_;
+  Slist headers_;
+  CURL* easy_ = nullptr;
+  std::array<char, CURL_ERROR_SIZE> error_text_{};
+
+  ResponseHead head_;
+  bool head_delivered_ = false;
+  std::size_t body_offset_ = 0;  // of the request's body
+  bool request_began_ = false;   // a connection stood ready for it
+  bool reused_ = false;
+  bool resend_refused_ = false;
+  bool address_tried_ = false;
+  std::string refused_address_;
+  bool bytes_left_ = false;  // kept by ReleaseHandle
+  bool bytes_came_ = false;  // kept by ReleaseHandle
+  bool cancelled_ = false;
+  bool finished_ = false;
+  bool paused_ = false;
+  TransportError failure_ = TransportError::kNone;
+  std::string failure_detail_;
+};
+
+}  // namespace hotel::net
+
+#endif  // HOTEL_NET_EXCHANGE_H_
