@@ -34,6 +34,24 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   return pieces;
 }
 
+std::size_t Utf8Length(std::string_view text) noexcept {
+  if (text.empty()) return 0;
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // The second byte rules out overlong forms, surrogates and values above U+10FFFF.
+  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
+      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) noexcept {
   if (text.size() <= max_bytes) return text;
   std::size_t end = max_bytes;

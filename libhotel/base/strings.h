@@ -34,6 +34,10 @@ constexpr bool StartsWith(std::string_view text, std::string_view prefix) noexce
   return text.substr(0, prefix.size()) == prefix;
 }
 
+/// Bytes of the UTF-8 sequence at the start of `text`, 1 to 4; 0 when it is empty or malformed
+/// (overlong forms, surrogates and values above U+10FFFF are).
+std::size_t Utf8Length(std::string_view text) noexcept;
+
 /// The longest prefix of at most `max_bytes` that does not end inside a UTF-8 sequence.
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) noexcept;
 

@@ -19,16 +19,6 @@ absl::StatusOr<OptionValue> Invalid(std::string message) {
   return absl::InvalidArgumentError(std::move(message));
 }
 
-absl::StatusOr<OptionValue> ParseBool(std::string_view text) {
-  for (const std::string_view word : {"true", "yes", "on"}) {
-    if (base::EqualsIgnoreCase(text, word)) return OptionValue(true);
-  }
-  for (const std::string_view word : {"false", "no", "off"}) {
-    if (base::EqualsIgnoreCase(text, word)) return OptionValue(false);
-  }
-  return Invalid("is neither true nor false; write one of them");
-}
-
 absl::StatusOr<OptionValue> ParseInt(const Option& option, std::string_view text) {
   const bool negative = !text.empty() && text.front() == '-';
   const std::string_view digits = text.substr(negative ? 1 : 0);
@@ -74,7 +64,23 @@ absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
   return OptionValue(set);
 }
 
+absl::StatusOr<OptionValue> ParseBoolOption(std::string_view text) {
+  const absl::StatusOr<bool> value = ParseBool(text);
+  if (!value.ok()) return value.status();
+  return OptionValue(*value);
+}
+
 }  // namespace
+
+absl::StatusOr<bool> ParseBool(std::string_view text) {
+  for (const std::string_view word : {"true", "yes", "on"}) {
+    if (base::EqualsIgnoreCase(text, word)) return true;
+  }
+  for (const std::string_view word : {"false", "no", "off"}) {
+    if (base::EqualsIgnoreCase(text, word)) return false;
+  }
+  return absl::InvalidArgumentError("is neither true nor false; write one of them");
+}
 
 bool AddStatus(std::string_view text, StatusSet* set) {
   if (text.size() != 3 || text[0] < '1' || text[0] > '5') return false;
@@ -91,7 +97,7 @@ bool AddStatus(std::string_view text, StatusSet* set) {
 absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view text, bool flat) {
   switch (option.type) {
     case OptionType::kBool:
-      return ParseBool(text);
+      return ParseBoolOption(text);
     case OptionType::kInt:
       return ParseInt(option, text);
     case OptionType::kDuration:
@@ -99,7 +105,7 @@ absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view t
     case OptionType::kStatuses:
       return ParseStatuses(text);
     case OptionType::kChoice:
-      if (flat) return ParseBool(text);
+      if (flat) return ParseBoolOption(text);
       if (text == option.words[0]) return OptionValue(true);
       if (text == option.words[1]) return OptionValue(false);
       return Invalid("is not known here; write " + RangeText(option));

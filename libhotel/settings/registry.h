@@ -71,6 +71,9 @@ std::vector<std::string> OptionNames(std::string_view block, bool provider);
 /// quoted value in a sentence ("is not a duration; write ...").
 absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view text, bool flat);
 
+/// true, yes, on, false, no, off, in any case. The error message is like ParseOption's.
+absl::StatusOr<bool> ParseBool(std::string_view text);
+
 /// Adds "429" or "5xx" to a set; false when the text is neither.
 bool AddStatus(std::string_view text, StatusSet* set);
 

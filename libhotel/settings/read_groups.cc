@@ -1,0 +1,199 @@
+// The `failover_groups:` and `virtual_keys:` blocks.
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "hotel/failover_group.h"
+
+#include "libhotel/base/strings.h"
+#include "libhotel/settings/sections.h"
+
+namespace hotel::settings {
+namespace {
+
+constexpr std::size_t kMaxGroupNameBytes = 128;
+constexpr std::size_t kMaxKeyNameBytes = 100;
+constexpr std::size_t kMaxKeyBytes = 1024;
+
+std::vector<std::string> ProviderNames(const ProviderSection& providers) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : providers.by_routing_name) names.push_back(name);
+  return names;
+}
+
+// "<provider>/<model>" with the provider in routing form; nullopt when an error was added.
+std::optional<std::string> ReadMember(Reader* reader, const Node& node, const std::string& path,
+                                      const ProviderSection& providers) {
+  const auto text = reader->Scalar(node, path, "<provider>/<model>");
+  if (!text) return std::nullopt;
+  const std::size_t slash = text->value.find('/');
+  if (slash == 0 || slash == std::string::npos || slash + 1 == text->value.size() ||
+      !IsCleanText(text->value)) {
+    reader->Error(
+        node.line, path,
+        fmt::format("{} does not name a model; write <provider>/<model>", Quoted(text->source)));
+    return std::nullopt;
+  }
+  const std::string provider = RoutingName(std::string_view(text->value).substr(0, slash));
+  const std::string model = text->value.substr(slash + 1);
+  const auto it = providers.by_routing_name.find(provider);
+  if (it == providers.by_routing_name.end()) {
+    reader->Error(node.line, path,
+                  fmt::format("names the provider {}, which is not under providers{}",
+                              Quoted(provider), Suggestion(provider, ProviderNames(providers))));
+    return std::nullopt;
+  }
+  const std::optional<std::vector<std::string>>& models = it->second.models;
+  if (models && std::find(models->begin(), models->end(), model) == models->end()) {
+    reader->Error(node.line, path,
+                  fmt::format("names the model {}, which is not in the list of provider {}{}",
+                              Quoted(model), Quoted(provider), Suggestion(model, *models)));
+    return std::nullopt;
+  }
+  return provider + "/" + model;
+}
+
+GroupSpec ReadGroup(Reader* reader, std::string name, const Node& node, const std::string& path,
+                    const ProviderSection& providers) {
+  GroupSpec group;
+  group.name = std::move(name);
+  const auto items = reader->Items(node, path, "[acme/gpt-4o, other/gpt-4o]");
+  if (!items) return group;
+  if (items->empty()) {
+    reader->Error(node.line, path, "has no members; list at least one <provider>/<model>");
+  }
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Node& item = *(*items)[i];
+    std::optional<std::string> member = ReadMember(reader, item, Join(path, i), providers);
+    if (!member) continue;
+    const auto [first, added] = seen.emplace(*member, i);
+    if (!added) {
+      reader->Error(
+          item.line, Join(path, i),
+          fmt::format("is the same model as entry {}; a group holds a model once", first->second));
+      continue;
+    }
+    group.members.push_back(*std::move(member));
+  }
+  return group;
+}
+
+// The keys read so far, by the lines of their names and values.
+struct KeySection {
+  Reader* reader;
+  std::map<std::string, int> names;
+  std::map<std::string, int> values;
+
+  std::optional<std::string> ReadName(const Node& node, const std::string& path) {
+    std::optional<std::string> name = reader->NonEmpty(node, path, "a name for the key");
+    if (!name) return std::nullopt;
+    if (name->size() > kMaxKeyNameBytes || !IsCleanText(*name)) {
+      reader->Error(node.line, path,
+                    "is not a name; write 1 to 100 bytes without control characters");
+      return std::nullopt;
+    }
+    const auto [first, added] = names.emplace(*name, node.line);
+    if (added) return name;
+    reader->Error(
+        node.line, path,
+        fmt::format("is the name of the key in line {} too; choose another", first->second));
+    return std::nullopt;
+  }
+
+  // Never quotes the value.
+  std::optional<std::string> ReadValue(const Node& node, const std::string& path) {
+    std::optional<std::string> value = reader->NonEmpty(node, path, "the key that clients send");
+    if (!value) return std::nullopt;
+    if (value->size() > kMaxKeyBytes || !IsCleanText(*value)) {
+      reader->Error(node.line, path,
+                    "is not a key; write up to 1024 bytes without control characters or outer "
+                    "spaces");
+      return std::nullopt;
+    }
+    const auto [first, added] = values.emplace(*value, node.line);
+    if (added) return value;
+    reader->Error(
+        node.line, path,
+        fmt::format("is the same key as in line {}; every name needs its own", first->second));
+    return std::nullopt;
+  }
+
+  std::optional<VirtualKeySpec> Read(const Node& node, const std::string& path) {
+    static const std::vector<std::string> kKnown = {"name", "key"};
+    if (node.kind != Node::Kind::kMapping) {
+      reader->Error(node.line, path, "is not a key; write {name: dev, key: ...}");
+      return std::nullopt;
+    }
+    std::optional<std::string> name;
+    std::optional<std::string> value;
+    bool has_name = false;
+    bool has_value = false;
+    for (const Member* member : reader->Members(node, path)) {
+      if (member->key == "name") {
+        has_name = true;
+        name = ReadName(*member->value, Join(path, member->key));
+      } else if (member->key == "key") {
+        has_value = true;
+        value = ReadValue(*member->value, Join(path, member->key));
+      } else {
+        reader->UnknownKey(*member, path, kKnown);
+      }
+    }
+    if (!has_name) reader->Error(node.line, path, "has no name; write name: and a word for it");
+    if (!has_value) reader->Error(node.line, path, "has no key; write key: and what clients send");
+    if (!name || !value) return std::nullopt;
+    return VirtualKeySpec{*std::move(name), Secret(*std::move(value))};
+  }
+};
+
+}  // namespace
+
+std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
+                                  const ProviderSection& providers) {
+  std::vector<GroupSpec> groups;
+  std::map<std::string, int> seen;
+  for (const Member* member : reader->Members(node, "failover_groups")) {
+    const std::string path = Join("failover_groups", member->key);
+    std::string name = base::Lower(base::Trim(member->key));
+    if (name.empty() || name.size() > kMaxGroupNameBytes || !IsCleanText(name)) {
+      reader->Error(member->line, path,
+                    "a group name has 1 to 128 bytes without control characters");
+      continue;
+    }
+    // Requests are matched in lower case, so names that differ in case only are one name.
+    const auto [first, added] = seen.emplace(name, member->line);
+    if (!added) {
+      reader->Error(member->line, path,
+                    fmt::format("is the same group as the one in line {}; names do not differ by "
+                                "case",
+                                first->second));
+      continue;
+    }
+    groups.push_back(ReadGroup(reader, std::move(name), *member->value, path, providers));
+  }
+  return groups;
+}
+
+std::vector<VirtualKeySpec> ReadVirtualKeys(Reader* reader, const Node& node) {
+  std::vector<VirtualKeySpec> keys;
+  if (node.kind == Node::Kind::kNull) return keys;
+  const auto items = reader->Items(node, "virtual_keys", "[{name: dev, key: \"${DEV_KEY}\"}]");
+  if (!items) return keys;
+  KeySection section{reader, {}, {}};
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    std::optional<VirtualKeySpec> key = section.Read(*(*items)[i], Join("virtual_keys", i));
+    if (key) keys.push_back(*std::move(key));
+  }
+  return keys;
+}
+
+}  // namespace hotel::settings

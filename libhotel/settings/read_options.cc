@@ -1,0 +1,110 @@
+// Options of the registry in a document: dotted blocks and the flat block.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "libhotel/settings/registry.h"
+#include "libhotel/settings/sections.h"
+
+namespace hotel::settings {
+namespace {
+
+std::optional<OptionValue> ReadStatuses(Reader* reader, const Node& node, const std::string& path) {
+  const auto items = reader->Items(node, path, "[429, 5xx]");
+  if (!items) return std::nullopt;
+  StatusSet set;
+  bool good = true;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Node& item = *(*items)[i];
+    const std::string item_path = Join(path, i);
+    const auto text = reader->Scalar(item, item_path, "a status such as 429 or 5xx");
+    if (!text) {
+      good = false;
+    } else if (!AddStatus(text->value, &set)) {
+      reader->Error(item.line, item_path,
+                    fmt::format("{} is not a status; write a code from 100 to 599 or a class such "
+                                "as 5xx",
+                                Quoted(text->source)));
+      good = false;
+    }
+  }
+  if (!good) return std::nullopt;
+  return OptionValue(set);
+}
+
+std::optional<OptionValue> ReadValue(Reader* reader, const Option& option, const Node& node,
+                                     const std::string& path, bool flat) {
+  if (option.type == OptionType::kStatuses) return ReadStatuses(reader, node, path);
+  const auto text = reader->Scalar(node, path, "a single value");
+  if (!text) return std::nullopt;
+  absl::StatusOr<OptionValue> value = ParseOption(option, text->value, flat);
+  if (!value.ok()) {
+    reader->Error(node.line, path, ValueProblem(*text, value.status()));
+    return std::nullopt;
+  }
+  return *std::move(value);
+}
+
+void ReadOne(Reader* reader, const Option& option, const Member& member, const std::string& path,
+             bool flat, std::vector<OptionWrite>* writes) {
+  std::optional<OptionValue> value = ReadValue(reader, option, *member.value, path, flat);
+  if (value) writes->push_back({&option, *std::move(value), member.line, path});
+}
+
+}  // namespace
+
+void ReadOptionBlock(Reader* reader, const Node& node, const std::string& block,
+                     const std::string& path, bool provider, std::vector<OptionWrite>* writes) {
+  for (const Member* member : reader->Members(node, path)) {
+    const std::string option_path = block + "." + member->key;
+    const std::string shown_path = Join(path, member->key);
+    const Option* option = FindOption(option_path);
+    if (option != nullptr && provider && !option->per_provider) {
+      reader->Error(member->line, shown_path,
+                    fmt::format("cannot differ from provider to provider; write it as {} at the "
+                                "top level",
+                                option_path));
+    } else if (option != nullptr) {
+      ReadOne(reader, *option, *member, shown_path, false, writes);
+    } else if (!OptionNames(option_path, false).empty()) {
+      ReadOptionBlock(reader, *member->value, option_path, shown_path, provider, writes);
+    } else {
+      reader->UnknownKey(*member, path, OptionNames(block, provider));
+    }
+  }
+}
+
+void ReadFlatBlock(Reader* reader, const Node& node, std::vector<OptionWrite>* writes) {
+  for (const Member* member : reader->Members(node, "settings")) {
+    const Option* option = FindFlatOption(member->key);
+    if (option != nullptr) {
+      ReadOne(reader, *option, *member, Join("settings", member->key), true, writes);
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const Option& row : Options()) {
+      if (!row.flat_key.empty()) known.emplace_back(row.flat_key);
+    }
+    reader->UnknownKey(*member, "settings", known);
+  }
+}
+
+std::optional<std::size_t> ReadProfile(Reader* reader, const Node& node, const std::string& path) {
+  const auto text = reader->Scalar(node, path, "the name of a profile");
+  if (!text) return std::nullopt;
+  for (std::size_t i = 0; i < kProfiles.size(); ++i) {
+    if (text->value == kProfiles[i]) return i;
+  }
+  reader->Error(node.line, path,
+                fmt::format("{} is not a profile; write one of: {}", Quoted(text->source),
+                            fmt::join(kProfiles, ", ")));
+  return std::nullopt;
+}
+
+}  // namespace hotel::settings

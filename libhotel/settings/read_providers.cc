@@ -1,0 +1,195 @@
+// The `providers:` block.
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hotel/failover_group.h"
+
+#include "libhotel/base/provider_types.h"
+#include "libhotel/base/strings.h"
+#include "libhotel/settings/sections.h"
+
+namespace hotel::settings {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 100;
+constexpr std::size_t kMaxModelBytes = 256;
+
+// What is wrong with a provider name, "" if nothing.
+std::string NameProblem(std::string_view name) {
+  if (name.empty() || name.size() > kMaxNameBytes) return "a provider name has 1 to 100 bytes";
+  if (name.find('/') != std::string_view::npos) {
+    return "a provider name holds no '/': it ends at the first one in <provider>/<model>";
+  }
+  if (!IsCleanText(name)) return "a provider name holds no control characters or outer spaces";
+  if (name == "hotel" || name == "p") return "this name is taken by the gateway; choose another";
+  return {};
+}
+
+bool HasHost(std::string_view url, std::string_view scheme) noexcept {
+  const std::string_view rest = url.substr(scheme.size());
+  return !rest.empty() && rest.front() != '/' && rest.front() != '?' && rest.front() != '#';
+}
+
+// Scheme and presence only; the address policy judges the rest when the provider is stored. The URL
+// is not quoted: it may hold credentials, which is one of the things refused there.
+void ReadBaseUrl(Reader* reader, const Node& node, const std::string& path, bool allow_http,
+                 ProviderSpec* spec) {
+  std::optional<std::string> url = reader->NonEmpty(node, path, "the https:// URL of its API");
+  if (!url) return;
+  const std::string lower = base::Lower(*url);
+  const bool https = base::StartsWith(lower, "https://");
+  const bool http = base::StartsWith(lower, "http://");
+  if (http && !allow_http) {
+    reader->Error(node.line, path,
+                  "begins with http://; use https://, or set server.allow_http_providers: true");
+    return;
+  }
+  if (!(https || http) || !HasHost(lower, https ? "https://" : "http://") || !IsCleanText(*url)) {
+    reader->Error(node.line, path,
+                  "is not a URL; write the address of its API, such as https://api.example.com/v1");
+    return;
+  }
+  while (url->back() == '/') url->pop_back();
+  spec->base_url = *std::move(url);
+}
+
+void ReadType(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
+  const auto text = reader->Scalar(node, path, "a provider type");
+  if (!text) return;
+  const auto& types = base::kProviderTypeNames;
+  if (std::find(types.begin(), types.end(), text->value) == types.end()) {
+    reader->Error(node.line, path,
+                  fmt::format("{} is not a provider type; write one of: {}", Quoted(text->source),
+                              fmt::join(types, ", ")));
+    return;
+  }
+  spec->type = text->value;
+}
+
+void ReadApiKey(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
+  const auto text = reader->Scalar(node, path, "a key such as ${ACME_KEY}");
+  if (!text) return;
+  if (!IsCleanText(text->value) && !text->value.empty()) {
+    reader->Error(node.line, path,
+                  "holds a line break, a control character or spaces around the key; remove them");
+    return;
+  }
+  spec->api_key = Secret(text->value);
+}
+
+void ReadModels(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
+  const auto items = reader->Items(node, path, "[gpt-4o, z-ai/glm-4.6]");
+  if (!items) return;
+  if (items->empty()) {
+    reader->Error(node.line, path,
+                  "is empty, so nothing could be asked of this provider; name its models, or leave "
+                  "the key out to allow any");
+    return;
+  }
+  std::vector<std::string> models;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Node& item = *(*items)[i];
+    const std::string item_path = Join(path, i);
+    auto model = reader->NonEmpty(item, item_path, "the id of a model");
+    if (!model) continue;
+    if (model->size() > kMaxModelBytes || !IsCleanText(*model)) {
+      reader->Error(item.line, item_path,
+                    "is not a model id; write up to 256 bytes without control characters");
+    } else if (!seen.insert(*model).second) {
+      reader->Error(item.line, item_path, fmt::format("{} is listed twice", Quoted(item.text)));
+    } else {
+      models.push_back(*std::move(model));
+    }
+  }
+  spec->models = std::move(models);
+}
+
+void ReadProvider(Reader* reader, const Member& entry, bool allow_http, ProviderSpec* spec,
+                  ProviderSection::Entry* section) {
+  std::vector<std::string> known = {"type", "base_url", "api_key", "models", "enabled", "profile"};
+  const std::vector<std::string> blocks = OptionNames("", true);
+  known.insert(known.end(), blocks.begin(), blocks.end());
+
+  const std::string path = Join("providers", entry.key);
+  bool has_type = false;
+  bool has_url = false;
+  for (const Member* member : reader->Members(*entry.value, path)) {
+    const Node& value = *member->value;
+    const std::string member_path = Join(path, member->key);
+    if (member->key == "type") {
+      has_type = true;
+      ReadType(reader, value, member_path, spec);
+    } else if (member->key == "base_url") {
+      has_url = true;
+      ReadBaseUrl(reader, value, member_path, allow_http, spec);
+    } else if (member->key == "api_key") {
+      ReadApiKey(reader, value, member_path, spec);
+    } else if (member->key == "models") {
+      ReadModels(reader, value, member_path, spec);
+    } else if (member->key == "enabled") {
+      spec->enabled = reader->Bool(value, member_path).value_or(true);
+    } else if (member->key == "profile") {
+      ReadProfile(reader, value, member_path);
+    } else if (std::find(blocks.begin(), blocks.end(), member->key) != blocks.end()) {
+      ReadOptionBlock(reader, value, member->key, member_path, true, &section->options);
+    } else {
+      reader->UnknownKey(*member, path, known);
+    }
+  }
+  if (entry.value->kind == Node::Kind::kScalar || entry.value->kind == Node::Kind::kSequence) {
+    return;  // no mapping at all: said already
+  }
+  if (!has_type) {
+    reader->Error(entry.line, path, "has no type; write type: openai, or the type it speaks");
+  }
+  if (!has_url) {
+    reader->Error(entry.line, path, "has no base_url; write the https:// URL of its API");
+  }
+}
+
+}  // namespace
+
+bool IsCleanText(std::string_view text) noexcept {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) return false;
+  }
+  return base::Trim(text).size() == text.size();
+}
+
+void ReadProviders(Reader* reader, const Node& node, bool allow_http, ProviderSection* section) {
+  for (const Member* member : reader->Members(node, "providers")) {
+    const std::string path = Join("providers", member->key);
+    const std::string problem = NameProblem(member->key);
+    if (!problem.empty()) {
+      reader->Error(member->line, path, problem);
+      continue;
+    }
+    const auto [it, added] = section->by_routing_name.try_emplace(RoutingName(member->key));
+    if (!added) {
+      reader->Error(member->line, path,
+                    fmt::format("is routed as \"{}\" like the provider in line {}; choose another "
+                                "name",
+                                it->first, it->second.line));
+      continue;
+    }
+    ProviderSpec spec;
+    spec.name = member->key;
+    it->second.line = member->line;
+    ReadProvider(reader, *member, allow_http, &spec, &it->second);
+    it->second.models = spec.models;
+    section->specs.push_back(std::move(spec));
+  }
+}
+
+}  // namespace hotel::settings
