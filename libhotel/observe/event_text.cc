@@ -1,1 +1,109 @@
-#include "hotel/events.h"
+#include "libhotel/observe/event_text.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "libhotel/base/time_text.h"
+#include "libhotel/observe/logfmt.h"
+
+namespace hotel::observe {
+namespace {
+
+std::int64_t Milliseconds(Duration span) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
+}
+
+std::string_view SeverityName(Event::Severity severity) {
+  switch (severity) {
+    case Event::Severity::kInfo:
+      return "info";
+    case Event::Severity::kSuccess:
+      return "success";
+    case Event::Severity::kWarning:
+      return "warning";
+  }
+  return "";
+}
+
+std::string_view EndpointName(Endpoint endpoint) {
+  switch (endpoint) {
+    case Endpoint::kChatCompletions:
+      return "chat";
+  }
+  return "";
+}
+
+std::string TrailEntry(const AttemptRecord& attempt) {
+  const std::string target = attempt.provider + "/" + attempt.model;
+  std::string text;
+  if (attempt.attempt < 0) {
+    text = "skip " + target;
+  } else {
+    const std::string status = attempt.status ? std::to_string(*attempt.status) : "-";
+    text = fmt::format("{} {} {}", attempt.attempt, target, status);
+    if (attempt.error_kind != ErrorKind::kNone) {
+      text += fmt::format(" {}", ErrorKindName(attempt.error_kind));
+    }
+    text +=
+        fmt::format(" {} {}ms", BreakerEffectName(attempt.breaker), Milliseconds(attempt.duration));
+    if (attempt.ttft) text += fmt::format(" ttft={}ms", Milliseconds(*attempt.ttft));
+  }
+  if (!attempt.detail.empty()) text += fmt::format(" ({})", attempt.detail);
+  return text;
+}
+
+void AddUnlessEmpty(LogLine* line, std::string_view name, std::string_view value) {
+  if (!value.empty()) line->Add(name, value);
+}
+
+}  // namespace
+
+std::string EventLine(const Event& event) {
+  LogLine line;
+  line.Add("event", std::string_view(event.type)).Add("severity", SeverityName(event.severity));
+  AddUnlessEmpty(&line, "source", event.source);
+  AddUnlessEmpty(&line, "message", event.message);
+  for (const auto& [name, value] : event.metadata) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      line.Add(name, std::string_view(*text));
+    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      line.Add(name, *number);
+    } else {
+      line.Add(name, std::get<bool>(value));
+    }
+  }
+  return line.text();
+}
+
+std::string RecordLine(const RequestRecord& record) {
+  LogLine line;
+  line.Add("request", std::string_view(record.request_id))
+      .Add("at", std::string_view(base::FormatTime(record.created_at)))
+      .Add("endpoint", EndpointName(record.endpoint))
+      .Add("model", std::string_view(record.requested_model));
+  AddUnlessEmpty(&line, "resolved", record.resolved_model);
+  AddUnlessEmpty(&line, "provider", record.provider);
+  AddUnlessEmpty(&line, "key", record.key_name);
+  line.Add("stream", record.streaming).Add("status", std::int64_t{record.status});
+  AddUnlessEmpty(&line, "kind", ErrorKindName(record.error_kind));
+  AddUnlessEmpty(&line, "error", record.error_message);
+  line.Add("duration_ms", Milliseconds(record.duration));
+  if (record.ttft) line.Add("ttft_ms", Milliseconds(*record.ttft));
+
+  std::int64_t contacted = 0;
+  std::string trail;
+  for (const AttemptRecord& attempt : record.attempts) {
+    if (attempt.attempt >= 0) ++contacted;
+    if (!trail.empty()) trail += " | ";
+    trail += TrailEntry(attempt);
+  }
+  line.Add("attempts", contacted);
+  AddUnlessEmpty(&line, "trail", trail);
+  return line.text();
+}
+
+}  // namespace hotel::observe

@@ -1,0 +1,15 @@
+#include "libhotel/observe/fan_out.h"
+
+namespace hotel::observe {
+
+FanOut::FanOut(const std::vector<EventSink*>& sinks) {
+  for (EventSink* sink : sinks) {
+    if (sink != nullptr) sinks_.push_back(sink);
+  }
+}
+
+void FanOut::OnEvent(const Event& event) {
+  for (EventSink* sink : sinks_) sink->OnEvent(event);
+}
+
+}  // namespace hotel::observe
