@@ -132,7 +132,9 @@ std::string ChatStreamError(std::string_view code, std::string_view message) {
 
 std::string RelayProviderError(int status, std::string_view body, std::string_view secret) {
   if (body.size() <= kMaxRelayed && IsErrorBody(body)) {
-    return MaskJson(body, secret);
+    std::string masked = MaskJson(body, secret);
+    // A credential that looked like a piece of JSON may have taken the form with it.
+    if (masked == body || IsErrorBody(masked)) return masked;
   }
   std::string text = SanitizeDetail(body, secret, kMaxEnvelopeText);
   if (base::Trim(text).empty()) text = "the provider rejected the request payload";

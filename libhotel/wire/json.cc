@@ -1,5 +1,6 @@
 #include "libhotel/wire/json.h"
 
+#include <bit>
 #include <bitset>
 #include <cstdint>
 #include <cstring>
@@ -24,23 +25,23 @@ std::uint64_t SpecialBytes(std::uint64_t word) noexcept {
   return (((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | control) & kHigh;
 }
 
+bool IsSpecial(char c) noexcept {
+  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+}
+
 // Index of the first quote, backslash or control character at or behind `pos`; size if none. This
 // loop is where the time of reading a large body goes.
 std::size_t FindSpecial(std::string_view text, std::size_t pos) noexcept {
   const char* data = text.data();
-  while (pos + 16 <= text.size()) {
-    std::uint64_t low;
-    std::uint64_t high;
-    std::memcpy(&low, data + pos, 8);
-    std::memcpy(&high, data + pos + 8, 8);
-    if ((SpecialBytes(low) | SpecialBytes(high)) != 0) break;
-    pos += 16;
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; pos + 8 <= text.size(); pos += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, data + pos, 8);
+      const std::uint64_t marks = SpecialBytes(word);
+      if (marks != 0) return pos + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+    }
   }
-  while (pos < text.size()) {
-    const char c = data[pos];
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20) break;
-    ++pos;
-  }
+  while (pos < text.size() && !IsSpecial(data[pos])) ++pos;
   return pos;
 }
 

@@ -24,6 +24,7 @@ class JsonCursor {
   static constexpr std::size_t kMaxDepth = 512;
 
   explicit JsonCursor(std::string_view text) noexcept : text_(text) {}
+  explicit JsonCursor(std::string&& temporary) = delete;  // would dangle
 
   bool ok() const noexcept { return ok_; }
   bool too_deep() const noexcept { return too_deep_; }
