@@ -3,21 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
 
 namespace hotel::decide {
 namespace {
-
-// Settings may hold any span; a product or a sum that leaves the clock's range means "never".
-Duration Times(Duration span, int factor) noexcept {
-  if (factor <= 0 || span <= Duration::zero()) return Duration::zero();
-  return span > Duration::max() / factor ? Duration::max() : span * factor;
-}
-
-TimePoint After(TimePoint start, Duration span) noexcept {
-  if (start > TimePoint{} && span > TimePoint::max() - start) return TimePoint::max();
-  return start + span;
-}
 
 Duration AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept {
   return Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libhotel/decide/spans.h"
+
 namespace hotel::decide {
 namespace {
 
@@ -54,7 +56,7 @@ std::optional<TimePoint> BlockedUntil(const Circuit& circuit,
                                       const CircuitBreakerSettings& settings,
                                       TimePoint now) noexcept {
   if (circuit.state != CircuitState::kOpen || !Enforced(settings)) return std::nullopt;
-  const TimePoint until = circuit.opened_at + settings.timeout;
+  const TimePoint until = After(circuit.opened_at, settings.timeout);
   if (now >= until) return std::nullopt;
   return until;
 }
@@ -95,7 +97,7 @@ Settled Settle(Circuit& circuit, std::uint64_t generation, const CircuitReport& 
 
 CircuitState LogicalState(const Circuit& circuit, const CircuitBreakerSettings& settings,
                           TimePoint now) noexcept {
-  if (circuit.state == CircuitState::kOpen && now >= circuit.opened_at + settings.timeout) {
+  if (circuit.state == CircuitState::kOpen && now >= After(circuit.opened_at, settings.timeout)) {
     return CircuitState::kHalfOpen;
   }
   return circuit.state;

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "libhotel/base/random.h"
+#include "libhotel/decide/spans.h"
 #include "libhotel/decide/terminal.h"
 
 namespace hotel::decide {
@@ -221,8 +222,8 @@ Duration FailoverBackoff(const FailoverSettings& settings, int contacted,
   for (int i = 1; i < contacted && pause < max; ++i) {
     pause = pause > max / 2 ? max : pause * 2;
   }
-  return pause + Duration(static_cast<Duration::rep>(
-                     base::RandomBelow(random, static_cast<std::uint64_t>(initial.count()))));
+  const auto jitter = base::RandomBelow(random, static_cast<std::uint64_t>(initial.count()));
+  return Plus(pause, Duration(static_cast<Duration::rep>(jitter)));
 }
 
 }  // namespace hotel::decide
