@@ -57,23 +57,23 @@ std::string TrailEntry(const AttemptRecord& attempt) {
 }
 
 void AddUnlessEmpty(LogLine* line, std::string_view name, std::string_view value) {
-  if (!value.empty()) line->Add(name, value);
+  if (!value.empty()) line->Text(name, value);
 }
 
 }  // namespace
 
 std::string EventLine(const Event& event) {
   LogLine line;
-  line.Add("event", std::string_view(event.type)).Add("severity", SeverityName(event.severity));
+  line.Text("event", event.type).Text("severity", SeverityName(event.severity));
   AddUnlessEmpty(&line, "source", event.source);
   AddUnlessEmpty(&line, "message", event.message);
   for (const auto& [name, value] : event.metadata) {
     if (const auto* text = std::get_if<std::string>(&value)) {
-      line.Add(name, std::string_view(*text));
+      line.Text(name, *text);
     } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-      line.Add(name, *number);
+      line.Number(name, *number);
     } else {
-      line.Add(name, std::get<bool>(value));
+      line.Flag(name, std::get<bool>(value));
     }
   }
   return line.text();
@@ -81,18 +81,18 @@ std::string EventLine(const Event& event) {
 
 std::string RecordLine(const RequestRecord& record) {
   LogLine line;
-  line.Add("request", std::string_view(record.request_id))
-      .Add("at", std::string_view(base::FormatTime(record.created_at)))
-      .Add("endpoint", EndpointName(record.endpoint))
-      .Add("model", std::string_view(record.requested_model));
+  line.Text("request", record.request_id)
+      .Text("at", base::FormatTime(record.created_at))
+      .Text("endpoint", EndpointName(record.endpoint))
+      .Text("model", record.requested_model);
   AddUnlessEmpty(&line, "resolved", record.resolved_model);
   AddUnlessEmpty(&line, "provider", record.provider);
   AddUnlessEmpty(&line, "key", record.key_name);
-  line.Add("stream", record.streaming).Add("status", std::int64_t{record.status});
+  line.Flag("stream", record.streaming).Number("status", record.status);
   AddUnlessEmpty(&line, "kind", ErrorKindName(record.error_kind));
   AddUnlessEmpty(&line, "error", record.error_message);
-  line.Add("duration_ms", Milliseconds(record.duration));
-  if (record.ttft) line.Add("ttft_ms", Milliseconds(*record.ttft));
+  line.Number("duration_ms", Milliseconds(record.duration));
+  if (record.ttft) line.Number("ttft_ms", Milliseconds(*record.ttft));
 
   std::int64_t contacted = 0;
   std::string trail;
@@ -101,7 +101,7 @@ std::string RecordLine(const RequestRecord& record) {
     if (!trail.empty()) trail += " | ";
     trail += TrailEntry(attempt);
   }
-  line.Add("attempts", contacted);
+  line.Number("attempts", contacted);
   AddUnlessEmpty(&line, "trail", trail);
   return line.text();
 }

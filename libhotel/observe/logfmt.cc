@@ -41,7 +41,7 @@ void LogLine::Name(std::string_view name) {
   text_.append(name).append("=");
 }
 
-LogLine& LogLine::Add(std::string_view name, std::string_view value) {
+LogLine& LogLine::Text(std::string_view name, std::string_view value) {
   Name(name);
   // Masked before the cut: a key that the cut would shorten must not lose its shape first.
   const std::string masked = base::RedactKeys(value);
@@ -50,13 +50,13 @@ LogLine& LogLine::Add(std::string_view name, std::string_view value) {
   return *this;
 }
 
-LogLine& LogLine::Add(std::string_view name, std::int64_t value) {
+LogLine& LogLine::Number(std::string_view name, std::int64_t value) {
   Name(name);
   text_ += std::to_string(value);
   return *this;
 }
 
-LogLine& LogLine::Add(std::string_view name, bool value) {
+LogLine& LogLine::Flag(std::string_view name, bool value) {
   Name(name);
   text_ += value ? "true" : "false";
   return *this;

@@ -15,9 +15,9 @@ class LogLine {
   /// Bytes of one value that are kept.
   static constexpr std::size_t kMaxValue = 2048;
 
-  LogLine& Add(std::string_view name, std::string_view value);
-  LogLine& Add(std::string_view name, std::int64_t value);
-  LogLine& Add(std::string_view name, bool value);
+  LogLine& Text(std::string_view name, std::string_view value);
+  LogLine& Number(std::string_view name, std::int64_t value);
+  LogLine& Flag(std::string_view name, bool value);
 
   const std::string& text() const noexcept { return text_; }
 

@@ -45,22 +45,22 @@ TEST_CASE("Every sink gets every event, in order; null sinks are left out") {
 }
 
 TEST_CASE("A value is quoted when it must be, and a line stays a line") {
-  CHECK(LogLine().Add("a", "plain-1.0/x").text() == "a=plain-1.0/x");
-  CHECK(LogLine().Add("a", "two words").text() == "a=\"two words\"");
-  CHECK(LogLine().Add("a", "").text() == "a=\"\"");
-  CHECK(LogLine().Add("a", "q\"b\\s").text() == "a=\"q\\\"b\\\\s\"");
-  CHECK(LogLine().Add("a", "x=y").text() == "a=\"x=y\"");
-  CHECK(LogLine().Add("a", "l1\nl2\r\x01").text() == "a=\"l1\\nl2\\x0d\\x01\"");
-  CHECK(LogLine().Add("n", std::int64_t{-5}).Add("b", true).text() == "n=-5 b=true");
+  CHECK(LogLine().Text("a", "plain-1.0/x").text() == "a=plain-1.0/x");
+  CHECK(LogLine().Text("a", "two words").text() == "a=\"two words\"");
+  CHECK(LogLine().Text("a", "").text() == "a=\"\"");
+  CHECK(LogLine().Text("a", "q\"b\\s").text() == "a=\"q\\\"b\\\\s\"");
+  CHECK(LogLine().Text("a", "x=y").text() == "a=\"x=y\"");
+  CHECK(LogLine().Text("a", "l1\nl2\r\x01").text() == "a=\"l1\\nl2\\x0d\\x01\"");
+  CHECK(LogLine().Number("n", -5).Flag("b", true).text() == "n=-5 b=true");
 }
 
 TEST_CASE("Keys are masked and long values cut") {
-  CHECK(LogLine().Add("a", "sk-abcdefgh12345678").text() == "a=[REDACTED]");
-  const std::string line = LogLine().Add("a", std::string(100000, 'x')).text();
+  CHECK(LogLine().Text("a", "sk-abcdefgh12345678").text() == "a=[REDACTED]");
+  const std::string line = LogLine().Text("a", std::string(100000, 'x')).text();
   CHECK(line.size() == 2 + LogLine::kMaxValue);
   // A key that straddles the cut is masked, not shortened to a shape that is not recognised.
   const std::string straddling = std::string(LogLine::kMaxValue - 6, ' ') + "sk-abcdefgh12345678";
-  CHECK(LogLine().Add("a", straddling).text().find("sk-") == std::string::npos);
+  CHECK(LogLine().Text("a", straddling).text().find("sk-") == std::string::npos);
 }
 
 TEST_CASE("An event line carries type, severity, source, message and metadata in order") {
