@@ -1,0 +1,91 @@
+// A breaker with settings and events that a test controls.
+#ifndef HOTEL_TESTS_UNIT_GUARD_BREAKER_FIXTURE_H_
+#define HOTEL_TESTS_UNIT_GUARD_BREAKER_FIXTURE_H_
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hotel/circuit_breaker.h"
+#include "hotel/defaults.h"
+#include "hotel/events.h"
+#include "hotel/settings.h"
+
+namespace hotel::guard::test {
+
+using std::chrono::seconds;
+
+inline constexpr TimePoint kNow{std::chrono::hours(1)};
+
+/// Settings that may be swapped while the breaker runs. Thread-safe.
+class SwitchableSettings : public SettingsSource {
+ public:
+  SwitchableSettings() {
+    Settings settings;
+    settings.global.circuit_breaker.failure_threshold = 5;
+    settings.global.circuit_breaker.timeout = seconds(60);
+    Set(std::move(settings));
+  }
+  void Set(Settings settings) {
+    auto next = std::make_shared<const Settings>(std::move(settings));
+    std::lock_guard<std::mutex> lock(mutex_);
+    current_ = std::move(next);
+  }
+  std::shared_ptr<const Settings> Current() const noexcept override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return current_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Settings> current_;
+};
+
+/// Keeps events; thread-safe.
+class KeptEvents : public EventSink {
+ public:
+  void OnEvent(const Event& event) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    events_.push_back(event);
+  }
+  std::vector<Event> Take() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(events_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+struct Fixture {
+  SwitchableSettings settings;
+  KeptEvents events;
+  std::unique_ptr<CircuitBreaker> breaker = MakeCircuitBreaker(&settings, &events);
+
+  static CircuitKey Key(std::string model = "m", std::string provider = "p1") {
+    std::string name = "name-" + provider;
+    return CircuitKey{std::move(provider), std::move(model), std::move(name)};
+  }
+
+  BreakerEffect Once(const CircuitKey& key, Verdict verdict, TimePoint now = kNow,
+                     int status = 500) {
+    Admission admission = breaker->TryAcquire(key, now);
+    return admission.permit.Report(
+        CircuitReport{verdict, "upstream status " + std::to_string(status), status}, now);
+  }
+  void Open(const CircuitKey& key, TimePoint now = kNow) { Once(key, Verdict::kOpenNow, now); }
+  CircuitView View(const CircuitKey& key, TimePoint now = kNow) {
+    for (CircuitView& view : breaker->Views(now)) {
+      if (view.key.provider_id == key.provider_id && view.key.model == key.model) return view;
+    }
+    return {};
+  }
+};
+
+}  // namespace hotel::guard::test
+
+#endif  // HOTEL_TESTS_UNIT_GUARD_BREAKER_FIXTURE_H_
