@@ -1,0 +1,137 @@
+#include "server/log.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "libhotel/base/redact.h"
+#include "libhotel/base/strings.h"
+#include "libhotel/base/time_text.h"
+#include "libhotel/observe/event_text.h"
+#include "libhotel/observe/logfmt.h"
+
+namespace hotel::server {
+namespace {
+
+constexpr const char* kLevelNames[] = {"debug", "info", "warn", "error"};
+
+std::string Now() {
+  return base::FormatTime(
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()));
+}
+
+/// What every text line begins with.
+observe::LogLine Begin(std::string_view level, std::string_view scope, std::string_view message) {
+  observe::LogLine line;
+  line.Text("time", Now()).Text("level", level).Text("msg", fmt::format("{}: {}", scope, message));
+  return line;
+}
+
+bool IsTrue(std::string_view text) {
+  const auto lower = base::Lower(base::Trim(text));
+  return lower == "true" || lower == "1" || lower == "yes";
+}
+
+}  // namespace
+
+LogOptions LogOptionsFrom(const settings::EnvLookup& env) {
+  LogOptions options;
+  options.json = base::EqualsIgnoreCase(base::Trim(env("LOG_FORMAT").value_or("")), "json");
+  options.debug_all = IsTrue(env("DEBUG_LOG").value_or(""));
+  const auto scopes = env("DEBUG_LOG_SCOPES").value_or("");
+  for (const auto scope : base::Split(scopes, ',')) {
+    if (!base::Trim(scope).empty()) options.debug_scopes.emplace_back(base::Trim(scope));
+  }
+  return options;
+}
+
+Log::Log(LogOptions options)
+    : options_(std::move(options)),
+      out_(std::make_shared<spdlog::logger>("hoteld",
+                                            std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
+  out_->set_pattern("%v");
+  out_->set_level(spdlog::level::trace);
+  out_->set_error_handler([](const std::string&) {});  // a closed stderr must not end anything
+}
+
+Log::~Log() = default;
+
+bool Log::DebugOn(std::string_view scope) const {
+  if (options_.debug_all) return true;
+  for (const auto& prefix : options_.debug_scopes) {
+    if (base::StartsWith(scope, prefix)) return true;
+  }
+  return false;
+}
+
+void Log::Write(Level level, std::string_view scope, std::string_view message,
+                const Fields& fields) {
+  const char* const name = kLevelNames[static_cast<int>(level)];
+  if (options_.json) {
+    nlohmann::ordered_json line = {
+        {"time", Now()}, {"level", name}, {"source", scope}, {"msg", base::RedactKeys(message)}};
+    for (const auto& [key, value] : fields) {
+      if (const auto* text = std::get_if<std::string>(&value)) {
+        line[key] = base::RedactKeys(*text);
+      } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+        line[key] = *number;
+      } else {
+        line[key] = std::get<bool>(value);
+      }
+    }
+    out_->info("{}", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  auto line = Begin(name, scope, message);
+  for (const auto& [key, value] : fields) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      line.Text(key, *text);
+    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      line.Number(key, *number);
+    } else {
+      line.Flag(key, std::get<bool>(value));
+    }
+  }
+  out_->info("{}", line.text());
+}
+
+void Log::InfoLine(std::string_view scope, std::string_view message, std::string_view attributes) {
+  if (options_.json) {
+    return Write(Level::kInfo, scope, fmt::format("{} {}", message, attributes), {});
+  }
+  out_->info("{} {}", Begin("info", scope, message).text(), attributes);
+}
+
+void Log::Debug(std::string_view scope, std::string_view message, const Fields& fields) {
+  if (DebugOn(scope)) Write(Level::kDebug, scope, message, fields);
+}
+void Log::Info(std::string_view scope, std::string_view message, const Fields& fields) {
+  Write(Level::kInfo, scope, message, fields);
+}
+void Log::Warn(std::string_view scope, std::string_view message, const Fields& fields) {
+  Write(Level::kWarn, scope, message, fields);
+}
+void Log::Error(std::string_view scope, std::string_view message, const Fields& fields) {
+  Write(Level::kError, scope, message, fields);
+}
+
+void Log::Flush() { out_->flush(); }
+
+void RecordLogger::Record(const RequestRecord& record) {
+  log_->InfoLine("request", "finished", observe::RecordLine(record));
+}
+
+void EventLogger::OnEvent(const Event& event) {
+  Log::Fields fields = {{"event", event.type}};
+  for (const auto& item : event.metadata) fields.push_back(item);
+  if (event.severity == Event::Severity::kWarning) {
+    log_->Warn(event.source, event.message, fields);
+  } else {
+    log_->Info(event.source, event.message, fields);
+  }
+}
+
+}  // namespace hotel::server

@@ -1,0 +1,85 @@
+// The sidecar's log: one line per thing that happened, on stderr.
+#ifndef SERVER_LOG_H_
+#define SERVER_LOG_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hotel/events.h"
+#include "hotel/request_log.h"
+
+#include "libhotel/settings/config.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace hotel::server {
+
+struct LogOptions {
+  bool json = false;       ///< LOG_FORMAT=json: one object per line; otherwise logfmt
+  bool debug_all = false;  ///< DEBUG_LOG
+  /// DEBUG_LOG_SCOPES: scopes that log at debug level. Matched as prefixes.
+  std::vector<std::string> debug_scopes;
+};
+/// From LOG_FORMAT, DEBUG_LOG and DEBUG_LOG_SCOPES.
+LogOptions LogOptionsFrom(const settings::EnvLookup& env);
+
+/// Thread-safe. Control characters are escaped, so that a line is always one line; key-shaped words
+/// are masked.
+class Log {
+ public:
+  explicit Log(LogOptions options);
+  ~Log();
+
+  using Value = std::variant<std::string, std::int64_t, bool>;
+  using Fields = std::vector<std::pair<std::string, Value>>;
+
+  /// `scope`: the part of the program that speaks ("server", "request", "circuit").
+  void Debug(std::string_view scope, std::string_view message, const Fields& fields = {});
+  void Info(std::string_view scope, std::string_view message, const Fields& fields = {});
+  void Warn(std::string_view scope, std::string_view message, const Fields& fields = {});
+  void Error(std::string_view scope, std::string_view message, const Fields& fields = {});
+
+  /// Info, with attributes that are already written as `name=value` pairs.
+  void InfoLine(std::string_view scope, std::string_view message, std::string_view attributes);
+
+  void Flush();
+
+ private:
+  enum class Level { kDebug, kInfo, kWarn, kError };
+  void Write(Level level, std::string_view scope, std::string_view message, const Fields& fields);
+  bool DebugOn(std::string_view scope) const;
+
+  const LogOptions options_;
+  const std::shared_ptr<spdlog::logger> out_;
+};
+
+/// Logs one line per finished request.
+class RecordLogger final : public RequestLog {
+ public:
+  explicit RecordLogger(Log* log) : log_(log) {}
+  void Record(const RequestRecord& record) override;
+
+ private:
+  Log* const log_;
+};
+
+/// Logs one line per event.
+class EventLogger final : public EventSink {
+ public:
+  explicit EventLogger(Log* log) : log_(log) {}
+  void OnEvent(const Event& event) override;
+
+ private:
+  Log* const log_;
+};
+
+}  // namespace hotel::server
+
+#endif  // SERVER_LOG_H_

@@ -1,0 +1,33 @@
+// Answers the sidecar writes itself, without the router.
+#ifndef SERVER_REPLIES_H_
+#define SERVER_REPLIES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotel/router.h"
+
+#include "server/front.h"
+
+namespace hotel::server {
+
+/// Plain text.
+Reply TextReply(int status, std::string_view text);
+
+/// An error in OpenAI's shape, with an x-hotel-request-id of its own. It names no version, path,
+/// table or key.
+Reply ErrorReply(int status, std::string_view code, std::string_view message);
+
+/// 401, the same for a missing, malformed and unknown key.
+Reply InvalidKeyReply();
+
+/// 405 with Allow.
+Reply MethodNotAllowedReply(std::string_view allow);
+
+/// The list of GET /v1/models. `created`: seconds since the epoch, for every row.
+Reply ModelsReply(const std::vector<ModelListing>& models, long long created);
+
+}  // namespace hotel::server
+
+#endif  // SERVER_REPLIES_H_

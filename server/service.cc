@@ -1,0 +1,130 @@
+#include "server/service.h"
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "libhotel/base/strings.h"
+#include "server/replies.h"
+
+namespace hotel::server {
+namespace {
+
+constexpr std::string_view kHealth = "/health";
+constexpr std::string_view kReady = "/health/ready";
+constexpr std::string_view kModels = "/v1/models";
+constexpr std::string_view kChat = "/v1/chat/completions";
+
+struct Path {
+  std::string_view path;
+  std::string_view allow;  ///< for Allow; a GET path answers HEAD too
+};
+constexpr std::array<Path, 4> kPaths = {{
+    {kHealth, "GET, HEAD"},
+    {kReady, "GET, HEAD"},
+    {kModels, "GET, HEAD"},
+    {kChat, "POST"},
+}};
+
+/// Hands an answer of the router to the client's connection.
+class AnswerSink final : public StreamSink {
+ public:
+  explicit AnswerSink(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
+
+  void OnHead(const AnswerHead& head) override {
+    auto headers = head.headers;
+    if (head.streaming) {
+      // Exactly this type, no caching, and no buffering by a proxy in front of the sidecar.
+      std::erase_if(headers, [](const Header& header) {
+        return base::EqualsIgnoreCase(header.name, "content-type");
+      });
+      headers.push_back({"content-type", "text/event-stream"});
+      headers.push_back({"Cache-Control", "no-cache"});
+      headers.push_back({"X-Accel-Buffering", "no"});
+    }
+    responder_->Begin(head.status, std::move(headers), head.streaming);
+  }
+  Flow OnBody(std::string_view bytes) override { return responder_->Write(bytes); }
+  void OnEnd(const AnswerEnd&) override { responder_->End(); }
+
+ private:
+  const std::shared_ptr<Responder> responder_;
+};
+
+void Send(const Reply& reply, Responder* responder) {
+  responder->Begin(reply.status, reply.headers, false);
+  responder->Write(reply.body);
+  responder->End();
+}
+
+bool WantsKey(std::string_view path) { return base::StartsWith(path, "/v1/") || path == "/v1"; }
+
+bool Allows(const Path& row, std::string_view method) {
+  for (const auto allowed : base::Split(row.allow, ',')) {
+    if (base::Trim(allowed) == method) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Service::Service(const VirtualKeys* keys, bool require_key)
+    : keys_(keys),
+      require_key_(require_key),
+      started_(std::chrono::duration_cast<std::chrono::seconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()) {}
+
+std::optional<Reply> Service::Authenticate(const HeaderList& headers) const {
+  if (!require_key_ || keys_->Find(PresentedKey(headers))) return std::nullopt;
+  return InvalidKeyReply();
+}
+
+std::optional<Reply> Service::OnHead(const RequestHead& head, std::string_view path) {
+  if (WantsKey(path)) {
+    if (auto refused = Authenticate(head.headers)) return refused;
+  }
+  for (const auto& row : kPaths) {
+    if (row.path != path) continue;
+    if (!Allows(row, head.method)) return MethodNotAllowedReply(row.allow);
+    if (WantsKey(path) && hotel_.load() == nullptr) {
+      auto reply = ErrorReply(503, "starting", "the sidecar is starting; retry shortly");
+      reply.headers.push_back({"Retry-After", "1"});
+      return reply;
+    }
+    return std::nullopt;
+  }
+  return ErrorReply(404, "not_found", "there is nothing under this path");
+}
+
+void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
+  Hotel* const hotel = hotel_.load();
+  if (request.path == kChat) {
+    Chat(std::move(request), std::move(responder));
+  } else if (request.path == kModels) {
+    Send(ModelsReply(hotel->router().Models(), started_), responder.get());
+  } else if (request.path == kReady && hotel == nullptr) {
+    Send(TextReply(503, "starting"), responder.get());
+  } else {
+    Send(TextReply(200, "OK"), responder.get());
+  }
+}
+
+void Service::Chat(Request request, std::shared_ptr<Responder> responder) {
+  RouteRequest route;
+  route.endpoint = Endpoint::kChatCompletions;
+  route.body = std::make_shared<const std::string>(std::move(request.body));
+  route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
+  std::shared_ptr<Call> call =
+      hotel_.load()->Start(std::move(route), std::make_shared<AnswerSink>(responder));
+  responder->Watch([call] { call->Resume(); }, [call] { call->Cancel(); });
+}
+
+Reply Service::OnError(const RequestError& error) {
+  auto reply = ErrorReply(error.status, error.code, error.message);
+  if (error.status == 503) reply.headers.push_back({"Retry-After", "1"});
+  return reply;
+}
+
+}  // namespace hotel::server

@@ -1,0 +1,222 @@
+#include "server/sidecar.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "hotel/hotel.h"
+
+#include "absl/status/status.h"
+#include "libhotel/base/strings.h"
+#include "libhotel/settings/config.h"
+#include "server/command_line.h"
+#include "server/data_dir.h"
+#include "server/front.h"
+#include "server/log.h"
+#include "server/service.h"
+#include "server/signals.h"
+#include "server/virtual_keys.h"
+
+namespace hotel::server {
+namespace {
+
+constexpr const char* kScope = "server";
+/// How long clients may take to read the last bytes after their answers were ended.
+constexpr Duration kFlushTime = std::chrono::seconds(5);
+constexpr std::size_t kWeakMasterKey = 32;
+
+std::string Text(const absl::Status& status) { return std::string(status.message()); }
+
+bool IsLoopback(const std::string& host) {
+  return host == "::1" || host == "localhost" || base::StartsWith(host, "127.");
+}
+
+/// Reads the file and applies the command line. Problems are printed, one line each.
+std::optional<settings::Config> ReadSettings(const CommandLine& line) {
+  const auto env = settings::ProcessEnv();
+  auto read = line.config.empty() ? settings::ReadConfig("", "<defaults>", env)
+                                  : settings::ReadConfigFile(line.config, env);
+  for (const auto& warning : read.warnings) {
+    fmt::print(stderr, "{} (warning)\n", warning.ToString());
+  }
+  for (const auto& error : read.errors) fmt::print(stderr, "{}\n", error.ToString());
+  bool good = read.errors.empty();
+  auto& server = read.config.server;
+  if (!line.data_dir.empty()) server.data_dir = line.data_dir;
+  if (!line.listen.empty()) {
+    const auto listen = settings::ParseListen(line.listen);
+    if (listen) {
+      server.listen_host = listen->host;
+      server.listen_port = listen->port;
+    } else {
+      fmt::print(stderr, "--listen: \"{}\" is not HOST:PORT\n", line.listen);
+      good = false;
+    }
+  }
+  if (good && !server.require_virtual_key && !IsLoopback(server.listen_host)) {
+    fmt::print(stderr,
+               "--listen: {} is not a loopback address, so server.require_virtual_key must not be "
+               "false\n",
+               server.listen_host);
+    good = false;
+  }
+  if (!good) return std::nullopt;
+  return std::move(read.config);
+}
+
+/// Descriptors this process may have open, after asking for as many as the system allows.
+std::size_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+}
+
+FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
+  FrontOptions options;
+  options.host = server.listen_host;
+  options.port = server.listen_port;
+  options.max_body_bytes = server.max_request_size;
+  // Clients must never use up what their own requests need upstream: a request holds three
+  // descriptors (client, wake-up, upstream), a waiting connection one.
+  const std::size_t descriptors = RaiseDescriptorLimit();
+  const std::size_t share = descriptors > 256 ? (descriptors - 128) / 4 : 32;
+  options.max_workers = std::min(options.max_workers, share);
+  options.max_waiting = std::min(options.max_waiting, share);
+  return options;
+}
+
+class Sidecar {
+ public:
+  Sidecar(CommandLine line, settings::Config config)
+      : line_(std::move(line)),
+        config_(std::move(config)),
+        log_(LogOptionsFrom(settings::ProcessEnv())),
+        records_(&log_),
+        events_(&log_),
+        keys_(config_.virtual_keys),
+        service_(&keys_, config_.server.require_virtual_key) {}
+
+  int Run() {
+    if (const auto status = Start(); !status.ok()) {
+      log_.Error(kScope, Text(status));
+      if (front_ != nullptr) front_->Stop();
+      return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+    }
+    fmt::print("hoteld listening on http://{}\n", front_->address());
+    std::fflush(stdout);
+    Stop(WaitForStopSignal());
+    return 0;
+  }
+
+ private:
+  absl::Status Start();
+  absl::StatusOr<Secret> ReadMasterKey();
+  void Stop(int signal);
+
+  const CommandLine line_;
+  const settings::Config config_;
+  Log log_;
+  RecordLogger records_;
+  EventLogger events_;
+  const VirtualKeys keys_;
+  Service service_;
+  Fd lock_;
+  std::unique_ptr<Hotel> hotel_;
+  std::unique_ptr<Front> front_;  // calls the service and through it the hotel
+};
+
+absl::StatusOr<Secret> Sidecar::ReadMasterKey() {
+  auto from_env = settings::ProcessEnv()("MASTER_KEY").value_or("");
+  if (!from_env.empty() && from_env.size() < kWeakMasterKey) {
+    log_.Warn(kScope, fmt::format("MASTER_KEY is shorter than {} characters", kWeakMasterKey));
+  }
+  auto master = LoadMasterKey(config_.server.data_dir, std::move(from_env));
+  if (!master.ok()) return master.status();
+  if (!master->file.empty()) {
+    log_.Warn(kScope,
+              fmt::format("MASTER_KEY is not set: provider keys are sealed with the {} {}; keep it "
+                          "with your backups or set MASTER_KEY",
+                          master->created ? "new key in" : "key in", master->file));
+  }
+  return std::move(master->key);
+}
+
+absl::Status Sidecar::Start() {
+  const auto& server = config_.server;
+  BlockStopSignals();
+  auto lock = LockDataDir(server.data_dir);
+  if (!lock.ok()) return lock.status();
+  lock_ = std::move(*lock);
+  auto master_key = ReadMasterKey();
+  if (!master_key.ok()) return master_key.status();
+  if (server.require_virtual_key && keys_.empty()) {
+    log_.Warn(kScope,
+              "no virtual_keys are configured: every request under /v1 will be answered 401");
+  }
+
+  auto front = OpenFront(MakeFrontOptions(server));
+  if (!front.ok()) return absl::UnavailableError(Text(front.status()));
+  front_ = std::move(*front);
+  front_->Serve(&service_);
+
+  Options options;
+  options.config_file = line_.config;
+  options.data_dir = server.data_dir;
+  options.master_key = std::move(*master_key);
+  options.events = &events_;
+  options.log = &records_;
+  auto hotel = Hotel::Open(std::move(options));
+  if (!hotel.ok()) return hotel.status();
+  hotel_ = std::move(*hotel);
+  service_.Open(hotel_.get());
+  log_.Info(
+      kScope,
+      fmt::format("ready; on SIGTERM running answers get {} to finish (server.drain_timeout), "
+                  "then they end with an error event",
+                  settings::FormatDuration(server.drain_timeout)),
+      {{"version", Hotel::Version()},
+       {"listen", front_->address()},
+       {"data_dir", server.data_dir},
+       {"providers", static_cast<std::int64_t>(config_.providers.size())},
+       {"groups", static_cast<std::int64_t>(config_.groups.size())}});
+  return absl::OkStatus();
+}
+
+void Sidecar::Stop(int signal) {
+  const auto active = static_cast<std::int64_t>(hotel_->router().active_calls());
+  log_.Info(kScope, "stopping", {{"signal", std::int64_t{signal}}, {"active", active}});
+  front_->StopAccepting();
+  if (!front_->WaitIdle(config_.server.drain_timeout)) {
+    const auto left = static_cast<std::int64_t>(hotel_->router().active_calls());
+    log_.Warn(kScope, "drain timeout passed; ending running answers", {{"active", left}});
+    hotel_->router().EndAll();
+    front_->WaitIdle(kFlushTime);
+  }
+  front_->Stop();
+  hotel_->Close();
+  log_.Info(kScope, "stopped");
+  log_.Flush();
+}
+
+}  // namespace
+
+int RunSidecar(int argc, char** argv) {
+  int exit_status = 0;
+  auto line = ParseCommandLine(argc, argv, &exit_status);
+  if (!line) return exit_status;
+  auto config = ReadSettings(*line);
+  if (!config) return 2;
+  if (line->check) return 0;
+  return Sidecar(std::move(*line), std::move(*config)).Run();
+}
+
+}  // namespace hotel::server

@@ -1,0 +1,117 @@
+#include "server/socket.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "absl/status/status.h"
+
+namespace hotel::server {
+namespace {
+
+constexpr int kBacklog = 4096;
+
+std::string ErrnoText(int error) { return std::strerror(error); }
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+WakeFd::WakeFd() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+void WakeFd::Set() noexcept {
+  const std::uint64_t one = 1;
+  // The counter can not fill up: a reader clears it whole.
+  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof(one));
+}
+
+void WakeFd::Clear() noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof(count));
+}
+
+absl::StatusOr<Fd> ListenTcp(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string service = std::to_string(port);
+  const int failed =
+      ::getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &found);
+  if (failed != 0) {
+    return absl::InvalidArgumentError(
+        fmt::format("cannot listen on {}:{}: {}", host, port, ::gai_strerror(failed)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> holder(found, ::freeaddrinfo);
+  int error = EADDRNOTAVAIL;
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    Fd fd(::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, info->ai_protocol));
+    const int yes = 1;
+    // SO_REUSEADDR alone: with SO_REUSEPORT a second server would share the port unnoticed.
+    if (fd.valid() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+        ::bind(fd.get(), info->ai_addr, info->ai_addrlen) == 0 &&
+        ::listen(fd.get(), kBacklog) == 0) {
+      return fd;
+    }
+    error = errno;
+  }
+  return absl::UnavailableError(
+      fmt::format("cannot listen on {}:{}: {}", host, port, ErrnoText(error)));
+}
+
+std::string LocalAddress(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  char text[INET6_ADDRSTRLEN] = "";
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
+  if (storage.ss_family == AF_INET6) {
+    const auto* in6 = reinterpret_cast<const sockaddr_in6*>(&storage);
+    ::inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
+    return fmt::format("[{}]:{}", text, ntohs(in6->sin6_port));
+  }
+  const auto* in = reinterpret_cast<const sockaddr_in*>(&storage);
+  ::inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+  return fmt::format("{}:{}", text, ntohs(in->sin_port));
+}
+
+std::optional<Fd> Accept(int listener, bool* retry) {
+  *retry = true;
+  const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) {
+    const int yes = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    return Fd(fd);
+  }
+  switch (errno) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      // Out of descriptors or memory: clients wait in the backlog until some are free again.
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      break;
+    case EINVAL:
+    case EBADF:
+      *retry = false;
+      break;
+    default:
+      break;  // this one connection failed (ECONNABORTED and the like)
+  }
+  return std::nullopt;
+}
+
+}  // namespace hotel::server

@@ -1,0 +1,58 @@
+// The few socket operations the front needs, with their error cases.
+#ifndef SERVER_SOCKET_H_
+#define SERVER_SOCKET_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace hotel::server {
+
+/// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+  int get() const noexcept { return fd_; }
+  bool valid() const noexcept { return fd_ >= 0; }
+  int Release() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// A flag that poll() can wait for. Thread-safe.
+class WakeFd {
+ public:
+  WakeFd();
+  void Set() noexcept;
+  void Clear() noexcept;
+  /// False when the system had no descriptor left.
+  bool valid() const noexcept { return fd_.valid(); }
+  int fd() const noexcept { return fd_.get(); }
+
+ private:
+  Fd fd_;
+};
+
+/// A TCP socket that listens on `host:port` with a deep backlog.
+absl::StatusOr<Fd> ListenTcp(const std::string& host, int port);
+
+/// The local end of a socket as it stands in URLs: "127.0.0.1:80", "[::1]:80".
+std::string LocalAddress(int fd);
+
+/// One connection from a listening socket, or nothing: then `retry` tells whether accepting may go
+/// on (after a pause when descriptors ran out) or the socket has been shut down.
+std::optional<Fd> Accept(int listener, bool* retry);
+
+}  // namespace hotel::server
+
+#endif  // SERVER_SOCKET_H_
