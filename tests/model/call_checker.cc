@@ -1,0 +1,172 @@
+#include "tests/model/call_checker.h"
+
+#include <variant>
+
+#include "libhotel/decide/terminal.h"
+
+namespace hotel::model {
+
+using decide::Finish;
+using How = Finish::How;
+using Reason = Finish::Reason;
+
+CallChecker::CallChecker(const decide::Plan* plan) : plan_(plan) {
+  const TimeoutSettings& timeouts = plan->settings->timeouts;
+  if (timeouts.deadline_factor > 0) {
+    deadline_ = plan->arrival + timeouts.request_timeout *
+                                    (plan->streaming ? timeouts.long_factor : 1) *
+                                    timeouts.deadline_factor;
+  }
+}
+
+void CallChecker::Before(const decide::Event& event, TimePoint now) {
+  event_ = event;
+  now_ = now;
+  if (std::holds_alternative<decide::Begin>(event)) begun_ = true;
+  // An answer to the question that is open closes it; other answers are strays.
+  if (const auto* refused = std::get_if<decide::Refused>(&event)) {
+    if (question_ && question_->attempt == refused->attempt) question_.reset();
+  }
+  if (const auto* admitted = std::get_if<decide::Admitted>(&event)) {
+    if (question_ && question_->attempt == admitted->attempt) question_.reset();
+  }
+}
+
+void CallChecker::OnAction(const decide::Action& action) {
+  Require(!finished_, "an action behind Finish");
+  std::visit([this](const auto& a) { On(a); }, action);
+}
+
+void CallChecker::After(const decide::AttemptMachine& machine) {
+  Require(machine.finished() == finished_, "finished() tells what was done");
+  Require(machine.committed() == committed_, "committed() tells what was done");
+  if (std::holds_alternative<decide::ClientGone>(event_)) {
+    Require(finished_, "client gone ends the request");
+  }
+  if (std::holds_alternative<decide::Shutdown>(event_)) {
+    Require(finished_, "shutdown ends the request");
+  }
+  if (finished_) {
+    Require(!machine.next_wake().has_value(), "no wake behind Finish");
+    Require(!admitted_, "every permit was reported");
+    Require(running_ < 0, "nothing runs behind Finish");
+    return;
+  }
+  Require(!admitted_ || running_ >= 0, "a permit is held by a running attempt alone");
+  if (begun_ && !question_) {
+    Require(machine.next_wake().has_value(), "a wake whenever waiting");
+  }
+  if (std::holds_alternative<decide::Wake>(event_) && machine.next_wake()) {
+    Require(*machine.next_wake() > now_, "a wake is done with once it was given");
+  }
+  if (deadline_ && begun_) {
+    Require(machine.next_wake().has_value() && *machine.next_wake() <= *deadline_,
+            "a wake at the deadline at the latest");
+  }
+}
+
+void CallChecker::On(const decide::AskAdmission& ask) {
+  Require(!committed_, "no question behind the commit");
+  Require(!admitted_ && running_ < 0, "one attempt at a time");
+  Require(ask.attempt == started_, "indices count started attempts");
+  Require(ask.candidate > last_candidate_, "each candidate once, in order");
+  Require(ask.candidate < static_cast<int>(plan_->candidates.size()), "attempts within plan");
+  Require(!deadline_ || now_ < *deadline_, "no question past the deadline");
+  last_candidate_ = ask.candidate;
+  question_ = ask;
+}
+
+void CallChecker::On(const decide::StartAttempt& start) {
+  Require(!committed_, "no start behind the commit");
+  Require(admitted_, "no start without a permit");
+  Require(running_ < 0, "one attempt at a time");
+  Require(start.attempt == started_ && start.candidate == last_candidate_,
+          "what was asked for is started");
+  Require(start.connect_timeout > Duration::zero(), "time to connect");
+  Require(!deadline_ || now_ + start.connect_timeout <= *deadline_,
+          "connecting ends at the deadline");
+  running_ = start.attempt;
+  cancelled_ = false;
+  ++started_;
+}
+
+void CallChecker::On(const decide::CancelAttempt& cancel) {
+  Require(cancel.attempt == running_ && !cancelled_, "only what runs is cancelled, once");
+  Require(!std::holds_alternative<decide::Ended>(event_), "what ended is not cancelled");
+  cancelled_ = true;
+}
+
+void CallChecker::On(const decide::Commit& commit) {
+  Require(!committed_, "one commit");
+  Require(commit.attempt == started_ - 1, "the attempt that runs is committed");
+  Require(!cancelled_, "nothing cancelled is committed");
+  committed_ = true;
+}
+
+void CallChecker::On(const decide::ReportVerdict& verdict) {
+  Require(admitted_, "one verdict per permit");
+  Require(running_ < 0 || verdict.attempt == running_, "the verdict of the attempt that runs");
+  const bool nobody = std::holds_alternative<decide::ClientGone>(event_) ||
+                      std::holds_alternative<decide::Shutdown>(event_) ||
+                      std::holds_alternative<decide::Unsendable>(event_) ||
+                      std::holds_alternative<decide::Admitted>(event_);
+  Require((verdict.report.verdict == Verdict::kAbandoned) == nobody,
+          "abandoned when and only when it was nobody's fault");
+  if (std::holds_alternative<decide::Wake>(event_)) {
+    Require(cancelled_, "a clock cancels before it reports");
+    Require(verdict.report.verdict == Verdict::kFailure, "a clock charges");
+  }
+  if (std::holds_alternative<decide::Unsendable>(event_)) ++unsendable_;
+  admitted_ = false;
+  running_ = -1;
+}
+
+void CallChecker::On(const Finish& finish) {
+  finished_ = true;
+  finish_ = finish;
+  question_.reset();
+  CheckFinish(finish);
+}
+
+void CallChecker::CheckFinish(const Finish& finish) {
+  const bool gone = std::holds_alternative<decide::ClientGone>(event_);
+  Require((finish.how == How::kClientGone) == gone, "nothing is written to a client that left");
+  Require(finish.contacted == started_ - unsendable_, "contacted counts what was sent");
+  Require(finish.attempt < started_, "the answer is about an attempt that was made");
+  Require(finish.retry_at.has_value() <= (finish.reason == Reason::kAllCircuitsOpen),
+          "a retry instant belongs to open circuits");
+  switch (finish.how) {
+    case How::kServed:
+    case How::kServedError:
+      Require(committed_ && finish.attempt >= 0, "served means committed");
+      break;
+    case How::kServedBroken:
+      Require(committed_ && finish.attempt >= 0, "broken means committed");
+      Require(finish.reason != Reason::kNone, "a broken answer has a reason");
+      break;
+    case How::kProviderError:
+    case How::kGatewayError:
+      Require(!committed_, "an error answer is the only answer");
+      Require(finish.reason != Reason::kNone && finish.kind != ErrorKind::kNone,
+              "an error answer has a reason and a kind");
+      break;
+    case How::kClientGone:
+      break;
+  }
+  if (finish.reason == Reason::kNoProvider || finish.reason == Reason::kAllCircuitsOpen ||
+      finish.reason == Reason::kUnsendable) {
+    Require(finish.contacted == 0, "nobody was contacted");
+  }
+  if (finish.how == How::kServed || finish.how == How::kServedError) return;
+  const decide::TerminalAnswer answer =
+      decide::MakeTerminal(finish, decide::TerminalNames{"hotel/x", "p"}, now_);
+  Require(answer.status >= 400 && answer.status <= 599, "an error status");
+  Require(!answer.message.empty(), "an error message");
+  Require(gone || !answer.code.empty(), "an error code");
+  if (answer.retry_after_seconds) {
+    Require(*answer.retry_after_seconds >= 1 && *answer.retry_after_seconds <= 60,
+            "Retry-After within 1 to 60");
+  }
+}
+
+}  // namespace hotel::model
