@@ -1,0 +1,306 @@
+"""Start, --check, refusals to start, and stop."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import (
+    DEADLINE,
+    DONE,
+    HOTELD,
+    TestCase,
+    begin_stream,
+    chat,
+    config,
+    end_stream,
+    endless,
+    event,
+    send_chunk,
+    wait_until,
+)
+
+ASK = {"model": "hotel/demo", "stream": True, "messages": []}
+BODY = json.dumps(ASK).encode()
+
+
+def run(*args, env=None):
+    return subprocess.run([HOTELD] + list(args), capture_output=True, timeout=DEADLINE, env=env)
+
+
+class Check(TestCase):
+    def file(self, text):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = os.path.join(directory.name, "hotel.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_three_mistakes_are_three_lines_and_exit_2(self):
+        path = self.file(
+            "server:\n"
+            "  drain_timout: 10s\n"
+            "timeouts: {request_timeout: fast}\n"
+            "providers:\n"
+            "  acme: {type: openai, base_url: 'https://api.acme.example/v1', api_key: k}\n"
+            "failover_groups:\n"
+            "  demo: [acme/a, other/b]\n"
+        )
+        result = run("--check", "--config", path)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout, b"")
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 3, lines)
+        pattern = re.compile("^" + re.escape(path) + r":(\d+): ([^ :]+): (.+)$")
+        found = [pattern.match(line) for line in lines]
+        self.assertTrue(all(found), lines)
+        self.assertEqual([int(m.group(1)) for m in found], [2, 3, 7])
+        self.assertEqual(found[0].group(2), "server.drain_timout")
+        self.assertEqual(found[1].group(2), "timeouts.request_timeout")
+        self.assertTrue(found[2].group(2).startswith("failover_groups.demo"), lines)
+        self.assertIn("other", found[2].group(3))
+
+    def test_the_same_mistakes_fail_the_start(self):
+        path = self.file("serverr: {}\n")
+        result = run("--config", path)
+        self.assertEqual(result.returncode, 2)
+        self.assertTrue(result.stderr.decode().startswith(path + ":1: serverr: "), result.stderr)
+
+    def test_a_good_file_is_0_and_silent_and_starts_nothing(self):
+        path = self.file(config({"p1": "http://127.0.0.1:1/v1"}, {"demo": ["p1/a"]}))
+        data = os.path.join(os.path.dirname(path), "data")
+        result = run("--check", "--config", path, "--data-dir", data)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+        self.assertFalse(os.path.exists(data))
+
+    def test_a_missing_file_is_2(self):
+        result = run("--check", "--config", "/nonexistent/hotel.yaml")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"/nonexistent/hotel.yaml", result.stderr)
+
+    def test_usage_mistakes_are_2(self):
+        for args in (["--check"], ["--bogus"], ["--listen"], ["--listen", "nonsense:port"]):
+            self.assertEqual(run(*args).returncode, 2, args)
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout.decode(), r"^hoteld \d+\.\d+\.\d+\n$")
+
+    def test_no_keys_needed_is_refused_beyond_loopback(self):
+        path = self.file(config({}, server="require_virtual_key: false", keys=False))
+        result = run("--check", "--config", path, "--listen", "0.0.0.0:0")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"require_virtual_key", result.stderr)
+
+
+class Start(TestCase):
+    def test_one_line_on_stdout_and_the_drain_timeout_in_the_log(self):
+        hoteld, _ = self.group(chat(), server="drain_timeout: 7s")
+        self.assertEqual(hoteld.chat(ASK).status, 200)
+        self.assertEqual(hoteld.stop(), 0)
+        self.assertEqual(hoteld.stdout.count(b"\n"), 1)
+        self.assertRegex(hoteld.stdout, rb"^hoteld listening on http://127\.0\.0\.1:\d+\n$")
+        self.assertRegex(hoteld.stderr(), r"7s .*drain_timeout")
+
+    def test_an_ipv6_address_stands_in_brackets(self):
+        hoteld = self.hoteld(config({}), args=["--listen", "[::1]:0"])
+        self.assertRegex(hoteld.stdout, rb"^hoteld listening on http://\[::1\]:\d+\n$")
+        self.assertEqual(hoteld.request("GET", "/health").status, 200)
+
+    def test_a_port_in_use_is_a_clear_error(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            hoteld = self.hoteld(config({}), args=["--listen", "127.0.0.1:%d" % port], wait=False)
+            self.assertEqual(hoteld.wait(), 1)
+            self.assertIn("cannot listen on 127.0.0.1:%d" % port, hoteld.stderr())
+            self.assertIn("ddress already in use", hoteld.stderr())
+            self.assertEqual(hoteld.stdout, b"")
+
+    def test_two_sidecars_do_not_share_a_port(self):
+        first = self.hoteld(config({}))
+        second = self.hoteld(config({}), args=["--listen", "127.0.0.1:%d" % first.address[1]], wait=False)
+        self.assertEqual(second.wait(), 1)
+
+    def test_two_sidecars_do_not_share_a_data_directory(self):
+        first = self.hoteld(config({}))
+        second = self.hoteld(config({}), data_dir=first.data_dir, wait=False)
+        self.assertEqual(second.wait(), 1)
+        self.assertIn(first.data_dir + " is in use", second.stderr())
+        self.assertEqual(first.request("GET", "/health").status, 200)
+
+    def test_no_virtual_keys_are_warned_of(self):
+        hoteld = self.hoteld(config({}, keys=False))
+        self.assertIn("level=warn", hoteld.stderr())
+        self.assertIn("virtual_keys", hoteld.stderr())
+        self.assertEqual(hoteld.request("GET", "/v1/models").status, 401)
+
+    def test_without_MASTER_KEY_a_key_file_is_made_once_and_kept(self):
+        upstream = self.upstream(chat())
+        text = config({"p1": upstream}, {"demo": ["p1/a"]})
+        first = self.hoteld(text)
+        path = os.path.join(first.data_dir, "master-key")
+        self.assertIn("MASTER_KEY is not set", first.stderr())
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        with open(path, "rb") as file:
+            key = file.read()
+        self.assertRegex(key, rb"^[0-9a-f]{64}\n$")
+        self.assertNotIn(key.strip().decode(), first.stderr())
+        self.assertEqual(first.stop(), 0)
+        # The provider is only in the database now: its key must still open.
+        second = self.hoteld(config({}), data_dir=first.data_dir)
+        self.assertEqual(second.chat(ASK).status, 200)
+        self.assertEqual(upstream.seen[0].header("Authorization"), "Bearer sk-p1-secret-0001")
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), key)
+
+    def test_with_MASTER_KEY_no_file_is_made(self):
+        hoteld = self.hoteld(config({}), env={"MASTER_KEY": "0123456789abcdef0123456789abcdef"})
+        self.assertFalse(os.path.exists(os.path.join(hoteld.data_dir, "master-key")))
+        self.assertNotIn("MASTER_KEY", hoteld.stderr())
+
+    def test_a_master_key_others_can_read_is_refused(self):
+        first = self.hoteld(config({}))
+        self.assertEqual(first.stop(), 0)
+        os.chmod(os.path.join(first.data_dir, "master-key"), 0o644)
+        second = self.hoteld(config({}), data_dir=first.data_dir, wait=False)
+        self.assertEqual(second.wait(), 1)
+        self.assertIn("0600", second.stderr())
+
+    def test_the_log_can_be_json(self):
+        hoteld = self.hoteld(config({"p1": self.upstream(chat())}, {"demo": ["p1/a"]}), env={"LOG_FORMAT": "json"})
+        self.assertEqual(hoteld.chat(ASK).status, 200)
+        self.assertEqual(hoteld.stop(), 0)
+        lines = [json.loads(line) for line in hoteld.stderr().splitlines()]
+        self.assertGreater(len(lines), 3)
+        for line in lines:
+            self.assertLessEqual({"time", "level", "source", "msg"}, set(line))
+        self.assertIn("request", [line["source"] for line in lines])
+
+
+class Stop(TestCase):
+    def gated(self, **options):
+        """A provider that sends one event and waits for `gate` before the rest."""
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+
+        def script(conn, seen, number):
+            begin_stream(conn)
+            send_chunk(conn, event("first"))
+            gate.wait(DEADLINE)
+            send_chunk(conn, event("last") + event(finish="stop") + DONE)
+            return end_stream(conn)
+
+        return self.group(script, **options)[0], gate
+
+    def test_a_running_answer_finishes_and_no_new_one_is_taken(self):
+        hoteld, gate = self.gated()
+        idle = hoteld.client()
+        self.addCleanup(idle.sock.close)
+        idle.send_request("GET", "/health")
+        idle.read_answer()
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(client.read_head()[0], 200)
+            first = client.read_chunk()
+            hoteld.signal(signal.SIGTERM)
+            wait_until(lambda: "stopping" in hoteld.stderr(), "the stop has begun")
+            self.assertTrue(idle.is_closed(), "an idle connection is let go at once")
+
+            def refused():
+                try:
+                    hoteld.client().sock.close()
+                    return False
+                except ConnectionRefusedError:
+                    return True
+
+            wait_until(refused, "new connections are refused")
+            self.assertIsNone(hoteld.process.poll())
+            gate.set()
+            rest = first
+            while True:
+                chunk = client.read_chunk()
+                if not chunk:
+                    break
+                rest += chunk
+        self.assertIn(b"last", rest)
+        self.assertTrue(rest.endswith(DONE))
+        self.assertNotIn(b"error", rest)
+        self.assertEqual(hoteld.wait(), 0)
+
+    def test_F201_after_the_drain_timeout_a_stream_ends_with_an_error_event(self):
+        hoteld, (upstream,) = self.group(endless(), server="drain_timeout: 200ms")
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(client.read_head()[0], 200)
+            body = client.read_chunk()
+            hoteld.signal(signal.SIGTERM)
+            while True:
+                chunk = client.read_chunk()  # the chunked end must come: not a bare cut
+                if not chunk:
+                    break
+                body += chunk
+        events = [e for e in body.split(b"\n\n") if e]
+        errors = [e for e in events if b'"error"' in e]
+        self.assertEqual(len(errors), 1)
+        self.assertEqual(events[-1], errors[0])
+        self.assertTrue(json.loads(errors[0][len(b"data: ") :])["error"]["code"])
+        self.assertNotIn(b"[DONE]", body)
+        self.assertEqual(hoteld.wait(), 0)
+        self.assertTrue(upstream.seen[0].closed.wait(DEADLINE))
+
+    def test_after_the_drain_timeout_an_answer_not_yet_begun_is_a_503(self):
+        waiting = threading.Event()
+
+        def silent(conn, seen, number):
+            waiting.set()
+            conn.recv(1)
+            return False
+
+        hoteld, _ = self.group(silent, server="drain_timeout: 100ms")
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", json.dumps(dict(ASK, stream=False)).encode())
+            self.assertTrue(waiting.wait(DEADLINE))
+            hoteld.signal(signal.SIGINT)
+            answer = client.read_answer()
+            self.assertEqual(answer.status, 503)
+            self.assertTrue(answer.error["code"])
+            self.assertTrue(answer.headers["x-hotel-request-id"])
+        self.assertEqual(hoteld.wait(), 0)
+
+    def test_a_second_signal_exits_at_once(self):
+        hoteld, (upstream,) = self.group(endless(), server="drain_timeout: 60s")
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(client.read_head()[0], 200)
+            hoteld.signal(signal.SIGTERM)
+            wait_until(lambda: "stopping" in hoteld.stderr(), "the stop has begun")
+            before = time.monotonic()
+            hoteld.signal(signal.SIGTERM)
+            self.assertEqual(hoteld.wait(), 128 + signal.SIGTERM)
+            self.assertLess(time.monotonic() - before, 2.0)
+        hoteld.process.stdout.close()
+
+    def test_an_idle_sidecar_stops_quickly_and_can_be_started_again(self):
+        first = self.hoteld(config({}))
+        before = time.monotonic()
+        self.assertEqual(first.stop(), 0)
+        self.assertLess(time.monotonic() - before, 2.0)
+        again = self.hoteld(
+            config({}), data_dir=first.data_dir, args=["--listen", "127.0.0.1:%d" % first.address[1]]
+        )
+        self.assertEqual(again.request("GET", "/health").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

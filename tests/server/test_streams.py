@@ -1,0 +1,196 @@
+"""Streams: clients that leave, clients that are slow, many at once, more than there is room for."""
+
+import json
+import resource
+import socket
+import struct
+import threading
+import time
+import unittest
+
+from harness import (
+    DEADLINE,
+    DONE,
+    TestCase,
+    answer,
+    begin_stream,
+    chat,
+    completion,
+    end_stream,
+    endless,
+    event,
+    send_chunk,
+    wait_until,
+)
+
+ASK = {"model": "hotel/demo", "stream": True, "messages": []}
+BODY = json.dumps(ASK).encode()
+BREAKER = "resilience: {circuit_breaker: {failure_threshold: 1}}"
+
+
+def abort(client):
+    """Dies the hard way: with a reset."""
+    client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.sock.close()
+
+
+class ClientGone(TestCase):
+    def leave(self, how, model):
+        hoteld, (upstream,) = self.group(endless(), extra=BREAKER)
+        client = hoteld.client()
+        client.send_request("POST", "/v1/chat/completions", json.dumps(dict(ASK, model=model)).encode())
+        self.assertEqual(client.read_head()[0], 200)
+        self.assertTrue(client.read_chunk())
+        left_at = time.monotonic()
+        how(client)
+        seen = upstream.seen[0]
+        self.assertTrue(seen.closed.wait(DEADLINE), "the upstream stayed open")
+        self.assertLess(seen.closed_at - left_at, 1.0)
+        wait_until(lambda: "status=499" in hoteld.stderr(), "a record with status 499")
+        self.assertIn("client_disconnect", hoteld.stderr())
+        # One charge would have opened the circuit.
+        self.assertNotIn("circuit_breaker.open", hoteld.stderr())
+        with hoteld.client() as again:
+            again.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(again.read_head()[0], 200)
+
+    def test_killed_mid_stream_closes_the_upstream_within_a_second_and_charges_nobody(self):
+        self.leave(abort, "hotel/demo")
+
+    def test_closed_mid_stream_does_the_same(self):
+        self.leave(lambda client: client.sock.close(), "hotel/demo")
+
+    def test_on_a_direct_name_as_well(self):
+        self.leave(abort, "p1/model-p1")
+
+    def test_gone_before_the_answer_began(self):
+        waiting = threading.Event()
+
+        def silent(conn, seen, number):
+            waiting.set()
+            if conn.recv(1) == b"":
+                seen.closed_at = time.monotonic()
+                seen.closed.set()
+            return False
+
+        hoteld, (upstream,) = self.group(silent, extra=BREAKER)
+        client = hoteld.client()
+        client.send_request("POST", "/v1/chat/completions", json.dumps(dict(ASK, stream=False)).encode())
+        self.assertTrue(waiting.wait(DEADLINE))
+        left_at = time.monotonic()
+        client.sock.close()
+        self.assertTrue(upstream.seen[0].closed.wait(DEADLINE))
+        self.assertLess(upstream.seen[0].closed_at - left_at, 1.0)
+        wait_until(lambda: "status=499" in hoteld.stderr(), "a record with status 499")
+        self.assertNotIn("circuit_breaker.open", hoteld.stderr())
+
+
+class SlowReader(TestCase):
+    def test_it_pauses_its_own_upstream_and_blocks_nobody(self):
+        sent = [0]
+        total = 48 * 1024 * 1024
+        big = event("x" * 65000)
+
+        def flood(conn, seen, number):
+            if seen.body.find(b"small") >= 0:
+                return chat()(conn, seen, number)
+            begin_stream(conn)
+            while sent[0] < total:
+                send_chunk(conn, big)
+                sent[0] += len(big)
+            send_chunk(conn, event(finish="stop") + DONE)
+            return end_stream(conn)
+
+        hoteld, _ = self.group(flood)
+        with hoteld.client(receive_buffer=8192) as slow:
+            slow.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(slow.read_head()[0], 200)
+            stalled = [0, time.monotonic()]
+
+            def stands_still():
+                if sent[0] != stalled[0]:
+                    stalled[:] = [sent[0], time.monotonic()]
+                return sent[0] > 0 and time.monotonic() - stalled[1] > 0.7
+
+            wait_until(stands_still, "the upstream of a slow client is paused")
+            self.assertLess(sent[0], total // 2)
+            for _ in range(20):
+                answer = hoteld.chat({"model": "hotel/demo", "messages": [{"role": "user", "content": "small"}]})
+                self.assertEqual(answer.status, 200)
+            received = bytearray()
+            while True:
+                chunk = slow.read_chunk()
+                if not chunk:
+                    break
+                received += chunk
+        self.assertEqual(received.count(big), -(-total // len(big)))
+        self.assertTrue(bytes(received[-20:]).endswith(DONE))
+
+
+class Many(TestCase):
+    def test_64_streams_run_side_by_side(self):
+        count = 64
+        everyone = threading.Barrier(count, timeout=DEADLINE)
+
+        def together(conn, seen, number):
+            begin_stream(conn)
+            send_chunk(conn, event("first"))
+            everyone.wait()  # only passes when all streams are open at once
+            for i in range(10):
+                send_chunk(conn, event("word%d" % i))
+            send_chunk(conn, event(finish="stop") + DONE)
+            return end_stream(conn)
+
+        hoteld, _ = self.group(together)
+        results = [None] * count
+
+        def run(i):
+            try:
+                results[i] = hoteld.chat(ASK)
+            except Exception as error:  # noqa: BLE001 - reported by the assertion below
+                results[i] = error
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for result in results:
+            self.assertEqual(getattr(result, "status", result), 200)
+            self.assertEqual(result.body.count(b"word"), 10)
+            self.assertTrue(result.body.endswith(DONE))
+
+    def test_F199_what_exceeds_the_room_gets_a_clean_503_and_the_rest_is_served(self):
+        release = threading.Event()
+
+        def hold(conn, seen, number):
+            release.wait(DEADLINE)
+            return answer(conn, 200, completion())
+
+        # So few descriptors that there are 32 threads and 32 places to wait.
+        hoteld, (upstream,) = self.group(
+            hold, preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+        )
+        clients = []
+        body = json.dumps(dict(ASK, stream=False)).encode()
+        for i in range(100):
+            client = hoteld.client()
+            self.addCleanup(client.sock.close)
+            client.send_request("POST", "/v1/chat/completions", body)
+            clients.append(client)
+        wait_until(lambda: len(upstream.seen) == 32, "every thread has a request")
+        release.set()
+        results = [client.read_answer() for client in clients]
+        busy = [r for r in results if r.status == 503]
+        self.assertEqual(len(busy), 36)
+        for result in busy:
+            self.assertEqual(result.error["code"], "server_busy")
+            self.assertEqual(result.headers["connection"], "close")
+            self.assertEqual(result.headers["retry-after"], "1")
+        self.assertEqual([r.status for r in results if r.status != 503], [200] * 64)
+        self.assertEqual(hoteld.request("GET", "/health").status, 200)
+        self.assertEqual(hoteld.chat(json.loads(body)).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
