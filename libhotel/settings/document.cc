@@ -31,6 +31,8 @@ struct Refused {
 class TreeBuilder : public YAML::EventHandler {
  public:
   NodePtr root() const { return root_ != nullptr ? root_ : std::make_shared<const Node>(); }
+  /// Where the last key, value or collection was seen.
+  int last_line() const noexcept { return last_line_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -68,6 +70,7 @@ class TreeBuilder : public YAML::EventHandler {
   };
 
   void Leaf(Node::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor, std::string text) {
+    last_line_ = LineOf(mark);
     auto node = std::make_shared<Node>();
     node->kind = kind;
     node->line = LineOf(mark);
@@ -127,7 +130,16 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<Frame> open_;
   std::unordered_map<YAML::anchor_t, NodePtr> anchors_;
   NodePtr root_;
+  int last_line_ = 1;
 };
+
+// The text with an end-of-document mark behind it: without one, yaml-cpp takes the end of the file
+// for the end of a quoted value and swallows everything behind a forgotten quote.
+std::string WithEnd(std::string_view text) {
+  std::string result(text);
+  if (!result.empty() && result.back() != '\n') result += '\n';
+  return result += "...\n";
+}
 
 // What yaml-cpp takes badly is refused before it sees it: NUL and 0x04 end its input silently, a
 // wrong UTF-8 byte goes through to the values, and its scanner keeps every token behind an opening
@@ -164,10 +176,10 @@ bool CheckText(std::string_view text, SyntaxError* error) {
 
 NodePtr ParseDocument(std::string_view text, SyntaxError* error) {
   if (!CheckText(text, error)) return nullptr;
+  TreeBuilder builder;
   try {
-    std::istringstream stream{std::string(text)};
+    std::istringstream stream{WithEnd(text)};
     YAML::Parser parser(stream);
-    TreeBuilder builder;
     parser.HandleNextDocument(builder);
     NodePtr root = builder.root();
     TreeBuilder rest;
@@ -179,6 +191,11 @@ NodePtr ParseDocument(std::string_view text, SyntaxError* error) {
   } catch (const Refused& refused) {
     *error = refused.error;
   } catch (const YAML::Exception& exception) {
+    if (exception.msg == YAML::ErrorMsg::DOC_IN_SCALAR) {
+      *error = {builder.last_line(),
+                "is not valid YAML: a quote opened here or below is not closed"};
+      return nullptr;
+    }
     *error = {exception.mark.is_null() ? 0 : LineOf(exception.mark),
               "is not valid YAML: " + exception.msg};
   } catch (const std::exception& exception) {

@@ -1,0 +1,215 @@
+// Whole files: errors with their places, the server block, variables, duplicates.
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include "tests/support/catch.h"
+#include "tests/unit/settings/support.h"
+
+namespace {
+
+using namespace hotel;
+using namespace hotel::settings;
+using namespace std::chrono_literals;
+
+TEST_CASE("A wrong key, a bad duration and an unknown provider are three errors in line order") {
+  CHECK(Errors("server:\n"
+               "  listn: 127.0.0.1:1\n"
+               "timeouts:\n"
+               "  ttft_timeout: 3 sec\n"
+               "providers:\n"
+               "  acme:\n"
+               "    type: openai\n"
+               "    base_url: https://api.acme.example/v1\n"
+               "failover_groups:\n"
+               "  demo:\n"
+               "    - acme/a\n"
+               "    - amce/b\n") ==
+        "h.yaml:2: server.listn: unknown key; did you mean \"listen\"?\n"
+        "h.yaml:4: timeouts.ttft_timeout: \"3 sec\" is not a duration; write a number with a unit, "
+        "such as 500ms, 30s or 5m\n"
+        "h.yaml:12: failover_groups.demo[1]: names the provider \"amce\", which is not under "
+        "providers; did you mean \"acme\"?");
+}
+
+TEST_CASE("A complete file reads into its parts, whatever the order of its blocks") {
+  const ReadResult result = Read(
+      "virtual_keys:\n"
+      "  - {name: dev, key: \"${DEV_KEY}\"}\n"
+      "failover_groups:\n"
+      "  GLM-4.6: [My Acme/z-ai/glm-4.6, other/zai-org/glm-4.6]\n"
+      "providers:\n"
+      "  My Acme:\n"
+      "    type: openai\n"
+      "    base_url: http://127.0.0.1:9000/v1/\n"
+      "    api_key: ${ACME_KEY:-}\n"
+      "    models: [z-ai/glm-4.6]\n"
+      "  other: {type: anthropic, base_url: \"https://other.example\", enabled: false,\n"
+      "          api_key: \"$$x\"}\n"
+      "server:\n"
+      "  listen: \"[::1]:0\"\n"
+      "  data_dir: /tmp/hotel\n"
+      "  require_virtual_key: false\n"
+      "  allow_http_providers: true\n"
+      "  allowed_provider_hosts: [\"127.0.0.1:9000\"]\n"
+      "  drain_timeout: 3s\n"
+      "  max_request_size: 1MiB\n",
+      {{"DEV_KEY", "k1"}});
+  REQUIRE(Lines(result.errors) == std::vector<std::string>{});
+  const Config& config = result.config;
+  CHECK(config.server.listen_host == "::1");
+  CHECK(config.server.listen_port == 0);
+  CHECK(config.server.data_dir == "/tmp/hotel");
+  CHECK_FALSE(config.server.require_virtual_key);
+  CHECK(config.server.addresses.allow_http);
+  CHECK(config.server.addresses.allowed_hosts == std::vector<std::string>{"127.0.0.1:9000"});
+  CHECK(config.server.drain_timeout == 3s);
+  CHECK(config.server.max_request_size == 1u << 20);
+
+  REQUIRE(config.providers.size() == 2);
+  CHECK(config.providers[0].name == "My Acme");
+  CHECK(config.providers[0].type == "openai");
+  CHECK(config.providers[0].base_url == "http://127.0.0.1:9000/v1");
+  CHECK(config.providers[0].api_key.empty());
+  CHECK(config.providers[0].enabled);
+  CHECK(config.providers[0].models == std::vector<std::string>{"z-ai/glm-4.6"});
+  CHECK(config.providers[1].api_key.Reveal() == "$x");
+  CHECK_FALSE(config.providers[1].enabled);
+  CHECK_FALSE(config.providers[1].models.has_value());
+
+  REQUIRE(config.groups.size() == 1);
+  CHECK(config.groups[0].name == "glm-4.6");
+  CHECK(config.groups[0].members ==
+        std::vector<std::string>{"My-Acme/z-ai/glm-4.6", "other/zai-org/glm-4.6"});
+  REQUIRE(config.virtual_keys.size() == 1);
+  CHECK(config.virtual_keys[0].name == "dev");
+  CHECK(config.virtual_keys[0].key.Reveal() == "k1");
+}
+
+TEST_CASE("Keys are never shown in an error") {
+  const std::string key = "tok-very-secret-0123456789";
+  const std::string text =
+      "providers:\n"
+      "  acme:\n"
+      "    type: ${KEY}\n"
+      "    base_url: ${KEY}\n"
+      "    api_key: \"${KEY}\\n\"\n"
+      "    enabled: ${KEY}\n"
+      "    models: ${KEY}\n"
+      "timeouts: {request_timeout: \"${KEY}\", long_factor: \"${KEY}\"}\n"
+      "failover_groups: {g: [\"${KEY}\"]}\n"
+      "virtual_keys: [{name: a, key: \"${KEY}\"}, {name: b, key: \"${KEY}\"}]\n"
+      "server: {listen: \"${KEY}\", drain_timeout: \"${KEY}\", max_request_size: \"${KEY}\"}\n"
+      "profile: ${KEY}\n";
+  const std::string errors = Errors(text, {{"KEY", key}});
+  CHECK(Read(text, {{"KEY", key}}).errors.size() == 13);
+  CHECK(errors.find(key) == std::string::npos);
+  CHECK(errors.find("${KEY}") != std::string::npos);
+}
+
+TEST_CASE("Unset variables are errors unless they have a default") {
+  CHECK(Errors("server:\n  data_dir: ${NOT_SET}\n") ==
+        "h.yaml:2: server.data_dir: the environment variable NOT_SET is not set; set it, or write "
+        "${NOT_SET:-default}");
+  CHECK(Read("server: {data_dir: \"${A:-x}/${B:-y}\"}\n", {{"A", "a"}, {"B", ""}})
+            .config.server.data_dir == "a/y");
+  CHECK(Read("server: {data_dir: \"a$$b$c${EMPTY}\"}\n", {{"EMPTY", ""}}).config.server.data_dir ==
+        "a$b$c");
+  CHECK(Errors("server: {data_dir: \"${A\"}\n").find("without a closing brace") !=
+        std::string::npos);
+  CHECK(Errors("server: {data_dir: \"${1A}\"}\n").find("no variable name") != std::string::npos);
+}
+
+TEST_CASE("A variable's value is never parsed as YAML or expanded again") {
+  const ReadResult result = Read("server: {data_dir: \"${A}\"}\n", {{"A", "x: [${B}]\n"}});
+  CHECK(result.errors.empty());
+  CHECK(result.config.server.data_dir == "x: [${B}]\n");
+}
+
+TEST_CASE("Duplicate keys are errors wherever they stand") {
+  CHECK(Errors("server: {}\n"
+               "timeouts:\n"
+               "  long_factor: 2\n"
+               "  long_factor: 3\n"
+               "server: {}\n") ==
+        "h.yaml:4: timeouts.long_factor: is written twice, first in line 3; keep one of them\n"
+        "h.yaml:5: server: is written twice, first in line 1; keep one of them");
+}
+
+TEST_CASE("Unknown keys name the nearest known one, or all of them") {
+  CHECK(Errors("timeout: {}\n") == "h.yaml:1: timeout: unknown key; did you mean \"timeouts\"?");
+  CHECK(Errors("zzz: 1\n") ==
+        "h.yaml:1: zzz: unknown key; known ones are: failover, resilience, timeouts, server, "
+        "profile, settings, providers, failover_groups, virtual_keys");
+  CHECK(Errors("settings: {request_timout: 1s}\n") ==
+        "h.yaml:1: settings.request_timout: unknown key; did you mean \"request_timeout\"?");
+  CHECK(Errors("resilience: {retry: {}}\n") ==
+        "h.yaml:1: resilience.retry: unknown key; known ones are: circuit_breaker");
+}
+
+TEST_CASE("A block of the wrong kind says what it should be") {
+  CHECK(Errors("- a\n") == "h.yaml:1: is a list; write a mapping (key: value)");
+  CHECK(Errors("timeouts: 5s\n") ==
+        "h.yaml:1: timeouts: is a single value; write a mapping (key: value)");
+  CHECK(Errors("timeouts: {request_timeout: [1s]}\n") ==
+        "h.yaml:1: timeouts.request_timeout: is a list; write a single value");
+}
+
+TEST_CASE("Listening without keys is for loopback addresses only") {
+  CHECK(Errors("server:\n  listen: 127.0.0.1:1\n  require_virtual_key: false\n").empty());
+  CHECK(Errors("server:\n  require_virtual_key: false\n").empty());
+  CHECK(Errors("server:\n  require_virtual_key: false\n  listen: :8081\n") ==
+        "h.yaml:2: server.require_virtual_key: false would open every provider to the network; "
+        "listen on a loopback address such as 127.0.0.1, or leave it true");
+}
+
+TEST_CASE("Values of the server block are checked") {
+  CHECK(
+      Errors("server:\n"
+             "  listen: here\n"
+             "  data_dir: ''\n"
+             "  require_virtual_key: perhaps\n"
+             "  allowed_provider_hosts: [http://a, 'b c']\n"
+             "  drain_timeout: 10\n"
+             "  max_request_size: 10\n") ==
+      "h.yaml:2: server.listen: \"here\" is not an address to listen on; write HOST:PORT, such "
+      "as 127.0.0.1:8081, [::1]:8081 or :8081\n"
+      "h.yaml:3: server.data_dir: is empty; write a directory\n"
+      "h.yaml:4: server.require_virtual_key: \"perhaps\" is neither true nor false; write one of "
+      "them\n"
+      "h.yaml:5: server.allowed_provider_hosts[0]: \"http://a\" is not a host; write a host, "
+      "HOST:PORT or an address, without a scheme or path\n"
+      "h.yaml:5: server.allowed_provider_hosts[1]: \"b c\" is not a host; write a host, "
+      "HOST:PORT or an address, without a scheme or path\n"
+      "h.yaml:6: server.drain_timeout: \"10\" is not a duration up to 24h; write a number with a "
+      "unit, such as 500ms, 30s or 5m\n"
+      "h.yaml:7: server.max_request_size: \"10\" is not a size from 1KiB to 1GiB; write bytes, or "
+      "a number with a unit, such as 50MiB");
+}
+
+TEST_CASE("Files are read, and what cannot be read is an error") {
+  const std::string path = "/tmp/hotel-config-test-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(path) << "server: {data_dir: x}\nzzzz: 1\n";
+  const ReadResult result = ReadConfigFile(path, Lookup({}));
+  std::remove(path.c_str());
+  CHECK(result.config.server.data_dir == "x");
+  REQUIRE(result.errors.size() == 1);
+  CHECK(result.errors[0].file == path);
+  CHECK(result.errors[0].line == 2);
+
+  CHECK(
+      Lines(ReadConfigFile("/nonexistent/h.yaml", Lookup({})).errors) ==
+      std::vector<std::string>{"/nonexistent/h.yaml:0: cannot be read: No such file or directory"});
+  CHECK(Lines(ReadConfigFile("/tmp", Lookup({})).errors) ==
+        std::vector<std::string>{"/tmp:0: cannot be read: Is a directory"});
+}
+
+TEST_CASE("The process environment is looked up by name") {
+  CHECK(ProcessEnv()("PATH").has_value());
+  CHECK_FALSE(ProcessEnv()("HOTEL_NO_SUCH_VARIABLE").has_value());
+}
+
+}  // namespace

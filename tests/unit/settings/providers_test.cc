@@ -1,0 +1,175 @@
+// The rules of providers, groups and virtual keys.
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/unit/settings/support.h"
+
+namespace {
+
+using namespace hotel;
+using namespace hotel::settings;
+
+std::string Provider(const std::string& name, const std::string& more = "") {
+  return "providers:\n  " + name + ":\n    type: openai\n    base_url: https://a.example\n" + more;
+}
+
+TEST_CASE("A provider needs a type and a URL") {
+  CHECK(Errors("providers:\n  acme: {}\n  other:\n") ==
+        "h.yaml:2: providers.acme: has no type; write type: openai, or the type it speaks\n"
+        "h.yaml:2: providers.acme: has no base_url; write the https:// URL of its API\n"
+        "h.yaml:3: providers.other: has no type; write type: openai, or the type it speaks\n"
+        "h.yaml:3: providers.other: has no base_url; write the https:// URL of its API");
+  CHECK(Errors("providers:\n  acme: yes\n") ==
+        "h.yaml:2: providers.acme: is a single value; write a mapping (key: value)");
+}
+
+TEST_CASE("An unknown type is an error that lists the known ones (decisions 10)") {
+  const std::string errors = Errors("providers: {a: {type: acme, base_url: https://a.example}}\n");
+  CHECK(errors.find("h.yaml:1: providers.a.type: \"acme\" is not a provider type; write one of: "
+                    "openai, anthropic") == 0);
+  CHECK(errors.find("zai-coding") != std::string::npos);
+}
+
+TEST_CASE("Provider names are 1 to 100 bytes without a slash") {
+  CHECK(Errors(Provider(std::string(100, 'a'))).empty());
+  CHECK(Errors(Provider("Acme Inc 2.0")).empty());
+  CHECK(Errors(Provider(std::string(101, 'a'))).find("has 1 to 100 bytes") != std::string::npos);
+  CHECK(Errors(Provider("''")).find("has 1 to 100 bytes") != std::string::npos);
+  CHECK(Errors(Provider("a/b")).find("holds no '/'") != std::string::npos);
+  CHECK(Errors(Provider("\"a\\tb\"")).find("no control characters") != std::string::npos);
+  CHECK(Errors(Provider("' a'")).find("outer spaces") != std::string::npos);
+}
+
+TEST_CASE("A provider named hotel or p is a load error (decisions 7)") {
+  CHECK(Errors(Provider("hotel")) ==
+        "h.yaml:2: providers.hotel: this name is taken by the gateway; choose another");
+  CHECK(Errors(Provider("p")).find("taken by the gateway") != std::string::npos);
+  CHECK(Errors(Provider("hotels")).empty());
+}
+
+TEST_CASE("Provider names must differ in their routing form") {
+  CHECK(Errors("providers:\n"
+               "  a b: {type: openai, base_url: https://a.example}\n"
+               "  a-b: {type: openai, base_url: https://b.example}\n") ==
+        "h.yaml:3: providers.a-b: is routed as \"a-b\" like the provider in line 2; choose another "
+        "name");
+}
+
+TEST_CASE("Base URLs are https unless http is allowed") {
+  const auto url = [](const std::string& text, const std::string& more = "") {
+    return Errors(more + "providers: {a: {type: openai, base_url: \"" + text + "\"}}\n");
+  };
+  CHECK(url("https://a.example/v1").empty());
+  CHECK(url("HTTPS://a.example").empty());
+  CHECK(url("http://a.example").find("begins with http://; use https://") != std::string::npos);
+  CHECK(url("http://a.example", "server: {allow_http_providers: true}\n").empty());
+  CHECK(url("").find("is empty") != std::string::npos);
+  for (const char* bad : {"a.example", "ftp://a", "https://", "https:///v1", "https://?q"}) {
+    INFO(bad);
+    CHECK(url(bad).find("is not a URL") != std::string::npos);
+  }
+}
+
+TEST_CASE("A URL is never quoted: it may hold credentials") {
+  CHECK(Errors("providers: {a: {type: openai, base_url: \"http://user:hunter2@a.example\"}}\n")
+            .find("hunter2") == std::string::npos);
+}
+
+TEST_CASE("A key with a line break is refused, an empty one is keyless") {
+  CHECK(Errors(Provider("a", "    api_key: \"abc\\n\"\n")) ==
+        "h.yaml:5: providers.a.api_key: holds a line break, a control character or spaces around "
+        "the key; remove them");
+  const ReadResult result = Read(Provider("a", "    api_key: ''\n"));
+  CHECK(result.errors.empty());
+  CHECK(result.config.providers[0].api_key.empty());
+}
+
+TEST_CASE("A fixed model list names each model once and at least one") {
+  CHECK(Errors(Provider("a", "    models: []\n")).find("is empty, so nothing") !=
+        std::string::npos);
+  CHECK(Errors(Provider("a", "    models: [m, n, m]\n")) ==
+        "h.yaml:5: providers.a.models[2]: \"m\" is listed twice");
+  CHECK(Errors(Provider("a", "    models: m\n")).find("write a list") != std::string::npos);
+  CHECK(Errors(Provider("a", "    models: ['', \"x\\ny\"]\n")) ==
+        "h.yaml:5: providers.a.models[0]: is empty; write the id of a model\n"
+        "h.yaml:5: providers.a.models[1]: is not a model id; write up to 256 bytes without control "
+        "characters");
+}
+
+TEST_CASE("Unknown provider keys are errors") {
+  CHECK(Errors(Provider("a", "    api_ky: x\n")) ==
+        "h.yaml:5: providers.a.api_ky: unknown key; did you mean \"api_key\"?");
+}
+
+TEST_CASE("Group members are <provider>/<model> of known providers") {
+  CHECK(Errors(Acme("failover_groups:\n"
+                    "  g:\n"
+                    "    - acme\n"
+                    "    - /m\n"
+                    "    - acme/\n"
+                    "    - nobody/m\n"
+                    "    - acme/x/y\n")) ==
+        "h.yaml:7: failover_groups.g[0]: \"acme\" does not name a model; write "
+        "<provider>/<model>\n"
+        "h.yaml:8: failover_groups.g[1]: \"/m\" does not name a model; write <provider>/<model>\n"
+        "h.yaml:9: failover_groups.g[2]: \"acme/\" does not name a model; write "
+        "<provider>/<model>\n"
+        "h.yaml:10: failover_groups.g[3]: names the provider \"nobody\", which is not under "
+        "providers; known ones are: acme");
+  CHECK(Errors("failover_groups: {g: [a/m]}\n").find("there are none") != std::string::npos);
+}
+
+TEST_CASE("A model outside of a fixed list is an error, with the line of its entry") {
+  CHECK(Errors(Acme("    models: [glm-4.6]\n"
+                    "failover_groups:\n"
+                    "  g:\n"
+                    "    - acme/glm-4.6\n"
+                    "    - acme/glm-4.7\n")) ==
+        "h.yaml:9: failover_groups.g[1]: names the model \"glm-4.7\", which is not in the list of "
+        "provider \"acme\"; did you mean \"glm-4.6\"?");
+}
+
+TEST_CASE("A mistake in a provider does not make it unknown to groups") {
+  CHECK(Read("providers: {a: {type: nonsense}}\nfailover_groups: {g: [a/m]}\n").errors.size() == 2);
+}
+
+TEST_CASE("A group holds a model once and has at least one") {
+  CHECK(Errors(Acme("failover_groups: {g: [acme/m, acme/n, acme/m]}\n")) ==
+        "h.yaml:5: failover_groups.g[2]: is the same model as entry 0; a group holds a model once");
+  CHECK(Errors(Acme("failover_groups: {g: []}\n")).find("has no members") != std::string::npos);
+  CHECK(Errors(Acme("failover_groups: {g: acme/m}\n")).find("write a list") != std::string::npos);
+  CHECK(Errors(Acme("failover_groups: {g: [acme/m]}\n")).empty());
+}
+
+TEST_CASE("Group names are 1 to 128 bytes and do not differ by case") {
+  CHECK(Errors(Acme("failover_groups: {" + std::string(128, 'g') + ": [acme/m]}\n")).empty());
+  CHECK(Errors(Acme("failover_groups: {" + std::string(129, 'g') + ": [acme/m]}\n"))
+            .find("has 1 to 128 bytes") != std::string::npos);
+  CHECK(Errors(Acme("failover_groups: {' ': [acme/m]}\n")).find("has 1 to 128 bytes") !=
+        std::string::npos);
+  CHECK(Errors(Acme("failover_groups:\n  glm: [acme/m]\n  GLM: [acme/m]\n")) ==
+        "h.yaml:7: failover_groups.GLM: is the same group as the one in line 6; names do not "
+        "differ by case");
+}
+
+TEST_CASE("Virtual keys have a name and a key, both unique") {
+  CHECK(Errors("virtual_keys:\n"
+               "  - {name: a, key: k1}\n"
+               "  - {name: a, key: k2}\n"
+               "  - {name: b, key: k1}\n"
+               "  - {name: c, key: ''}\n"
+               "  - {name: d}\n"
+               "  - {key: k3}\n"
+               "  - {name: e, key: k4, rps: 1}\n"
+               "  - k5\n") ==
+        "h.yaml:3: virtual_keys[1].name: is the name of the key in line 2 too; choose another\n"
+        "h.yaml:4: virtual_keys[2].key: is the same key as in line 2; every name needs its own\n"
+        "h.yaml:5: virtual_keys[3].key: is empty; write the key that clients send\n"
+        "h.yaml:6: virtual_keys[4]: has no key; write key: and what clients send\n"
+        "h.yaml:7: virtual_keys[5]: has no name; write name: and a word for it\n"
+        "h.yaml:8: virtual_keys[6].rps: unknown key; known ones are: name, key\n"
+        "h.yaml:9: virtual_keys[7]: is not a key; write {name: dev, key: ...}");
+  CHECK(Errors("virtual_keys: {a: b}\n").find("write a list") != std::string::npos);
+}
+
+}  // namespace
