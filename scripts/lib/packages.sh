@@ -1,0 +1,38 @@
+# The Debian packages the project is built, run and tested with: the one list, for every script.
+# Sourced, after common.sh.
+
+packages=(
+  # tools
+  build-essential ccache cmake ninja-build pkg-config python3 curl ca-certificates
+  # the library
+  libabsl-dev libargon2-dev libcurl4-openssl-dev libfmt-dev libsimdjson-dev libsqlite3-dev libssl-dev
+  libyaml-cpp-dev
+  # the sidecar
+  libcli11-dev libcpp-httplib-dev libspdlog-dev nlohmann-json3-dev
+  # the tests
+  catch2
+)
+# Only the test of the official client needs these; a Node from elsewhere will do as well.
+node_packages=(nodejs npm)
+
+has_node() {
+  command -v npm >/dev/null && [[ "$(node --version 2>/dev/null)" =~ ^v([0-9]+) ]] &&
+    ((BASH_REMATCH[1] >= 18))
+}
+
+# install_packages [with-node]: installs what is missing; asks nothing.
+install_packages() {
+  local missing=() package wanted=("${packages[@]}")
+  if [[ "${1:-}" == with-node ]] && ! has_node; then wanted+=("${node_packages[@]}"); fi
+  for package in "${wanted[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+      missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then return; fi
+  local sudo=()
+  if ((EUID != 0)); then sudo=(sudo); fi
+  say "installing ${missing[*]}"
+  logged "${sudo[@]}" apt-get update
+  logged "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}"
+}

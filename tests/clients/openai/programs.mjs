@@ -1,0 +1,50 @@
+// hotel-sim and hoteld as child processes of a test.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+// Starts a program and waits for the one line that says where it listens.
+async function start(path, args) {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr.on('data', (data) => (log += data));
+  const lines = createInterface({ input: child.stdout });
+  const line = await new Promise((resolve, reject) => {
+    lines.once('line', resolve);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`${path} ended with ${code}\n${log}`)));
+  });
+  return { child, url: line.replace(/^.* listening on /, ''), log: () => log };
+}
+
+async function stop(program) {
+  if (program.child.exitCode !== null) return program.child.exitCode;
+  const ended = once(program.child, 'exit');
+  program.child.kill('SIGTERM');
+  return (await ended)[0];
+}
+
+// `yaml` makes hoteld's configuration from the simulator's URL.
+export async function startHotel(yaml) {
+  const sim = await start(process.env.HOTEL_SIM, ['--listen', '127.0.0.1:0']);
+  const folder = mkdtempSync(join(tmpdir(), 'hotel-clients-'));
+  const config = join(folder, 'hotel.yaml');
+  writeFileSync(config, yaml(sim.url));
+  const hoteld = await start(process.env.HOTELD, [
+    '--config', config, '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'data'),
+  ]);
+  return {
+    url: hoteld.url,
+    log: hoteld.log,
+    stats: async () => (await fetch(`${sim.url}/stats`)).json(),
+    stop: async () => {
+      const code = await stop(hoteld);
+      await stop(sim);
+      rmSync(folder, { recursive: true });
+      return code;
+    },
+  };
+}
