@@ -69,4 +69,9 @@ Duration ManualLoop::RunToEnd(Duration limit) {
   return clock_->Now() - begin;
 }
 
+std::optional<TimePoint> ManualLoop::next_timer() const {
+  if (timers_.empty()) return std::nullopt;
+  return timers_.begin()->first.first;
+}
+
 }  // namespace hotel::testing

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "hotel/clock.h"
@@ -46,6 +47,8 @@ class ManualLoop : public Loop {
   Duration RunToEnd(Duration limit = std::chrono::hours(24));
 
   std::size_t pending_timers() const noexcept { return timers_.size(); }
+  /// When the earliest timer is due.
+  std::optional<TimePoint> next_timer() const;
 
  private:
   ManualClock* clock_;
