@@ -28,8 +28,8 @@ struct UpstreamRequest {
 /// have acted (and billed) although no answer came.
 enum class TransportPhase {
   kNotSent,  ///< lookup, connect, TLS: no byte of the request left
-  kSent,     ///< at least one byte of the request was written, no byte of the answer came
-  kHead,     ///< part of the answer's head came
+  kSent,     ///< at least one byte of the request was written, no line of the answer came
+  kHead,     ///< at least one whole line of the answer's head came
   kBody,     ///< the head was delivered
 };
 const char* TransportPhaseName(TransportPhase phase) noexcept;

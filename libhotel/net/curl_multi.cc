@@ -5,6 +5,8 @@
 #include <utility>
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "libhotel/net/curl_options.h"
 
@@ -44,7 +46,13 @@ void CurlMulti::Shutdown() {
 
 std::shared_ptr<Transfer> CurlMulti::Start(UpstreamRequest request, ResponseHandler* handler) {
   const Transfer::Config config{
-      &rules_, {options_.max_head_bytes, options_.max_head_fields}, &options_.ca_file};
+      .rules = &rules_,
+      .head = {options_.max_head_bytes, options_.max_head_fields},
+      .ca_file = &options_.ca_file,
+      .close_socket = &CurlMulti::OnCloseSocket,
+      .close_context = this,
+      .reuses = &reuses_,
+  };
   auto transfer = std::make_shared<Transfer>(std::move(request), handler, config);
   if (multi_ == nullptr) return transfer;
   if (!transfer->Prepare()) {
@@ -117,6 +125,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
   transfer->resume_posted = false;
   if (multi_ == nullptr || transfer->cancelled() || !transfer->paused()) return;
   in_curl_ = true;
+  reuses_ = 0;
   const CURLcode code = transfer->Unpause();
   in_curl_ = false;
   // An error here (the handler was called and the exchange is to end) is reported nowhere else.
@@ -127,6 +136,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
 void CurlMulti::Act(curl_socket_t fd, int events) {
   if (multi_ == nullptr) return;
   in_curl_ = true;
+  reuses_ = 0;
   int running = 0;
   ::curl_multi_socket_action(multi_, fd, events, &running);
   in_curl_ = false;
@@ -155,8 +165,31 @@ void CurlMulti::Settle() {
     const auto found = running_.find(reinterpret_cast<Transfer*>(context));
     if (found == running_.end()) continue;
     const std::shared_ptr<Transfer> transfer = found->second;
+    WatchIdle(transfer->easy());
     Complete(transfer, code);
   }
+}
+
+// libcurl 7.88 takes a kept connection that the provider has closed for a living one, and the next
+// request is lost in it (F131). So the loop looks after idle sockets: what becomes readable without
+// a request is closed or out of step, and is shut down, which libcurl does notice.
+void CurlMulti::WatchIdle(CURL* easy) {
+  // The connection may have been handed on while libcurl ran; then it is not idle.
+  if (reuses_ > 0) return;
+  curl_socket_t fd = CURL_SOCKET_BAD;
+  ::curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd);
+  if (fd == CURL_SOCKET_BAD || loop_->IsWatched(fd)) return;
+  // Reuse replaces this watch, closing ends it (OnCloseSocket). A refused watch costs only the
+  // care.
+  (void)loop_->Watch(fd, EPOLLIN | EPOLLRDHUP, [loop = loop_, fd](EventLoop::Events) {
+    loop->Unwatch(fd);
+    ::shutdown(fd, SHUT_RDWR);
+  });
+}
+
+int CurlMulti::OnCloseSocket(void* self, curl_socket_t fd) {
+  static_cast<CurlMulti*>(self)->loop_->Unwatch(fd);
+  return ::close(fd);
 }
 
 int CurlMulti::OnSocket(CURL* easy, curl_socket_t fd, int what, void* self, void* assigned) {

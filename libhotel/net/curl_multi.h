@@ -44,12 +44,14 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   CurlMulti(EventLoop* loop, const CurlOptions& options, AddressRules rules);
 
   static int OnSocket(CURL* easy, curl_socket_t fd, int what, void* self, void* assigned);
+  static int OnCloseSocket(void* self, curl_socket_t fd);
   static int OnTimer(CURLM* multi, long timeout_ms, void* self);
 
   int SocketChanged(CURL* easy, curl_socket_t fd, int what, bool watched);
   void TimerChanged(long timeout_ms);
   void Act(curl_socket_t fd, int events);
   void Settle();
+  void WatchIdle(CURL* easy);
   void Add(const std::shared_ptr<Transfer>& transfer);
   void Detach(const std::shared_ptr<Transfer>& transfer);
   void Remove(Transfer* transfer);
@@ -63,6 +65,7 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   CURLM* multi_ = nullptr;
   Loop::TimerId timer_ = 0;
   bool in_curl_ = false;
+  int reuses_ = 0;  // since libcurl was entered
   std::unordered_map<Transfer*, std::shared_ptr<Transfer>> running_;
   std::vector<std::shared_ptr<Transfer>> to_add_;
   std::vector<std::shared_ptr<Transfer>> to_remove_;

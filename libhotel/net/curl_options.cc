@@ -162,6 +162,8 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
   // Connections.
   set.Set(CURLOPT_OPENSOCKETFUNCTION, callbacks.open_socket);
   set.Set(CURLOPT_OPENSOCKETDATA, callbacks.context);
+  set.Set(CURLOPT_CLOSESOCKETFUNCTION, callbacks.close_socket);
+  set.Set(CURLOPT_CLOSESOCKETDATA, callbacks.close_context);
   set.Set(CURLOPT_PREREQFUNCTION, callbacks.before_request);
   set.Set(CURLOPT_PREREQDATA, callbacks.context);
   set.Set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);

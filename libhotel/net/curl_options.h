@@ -42,6 +42,9 @@ struct EasyCallbacks {
   curl_opensocket_callback open_socket;
   curl_prereq_callback before_request;
   void* context;
+  /// May be called after the handle is gone, when its connection closes; gets `close_context`.
+  curl_closesocket_callback close_socket;
+  void* close_context;
 };
 
 struct EasyOptions {

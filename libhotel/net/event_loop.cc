@@ -233,6 +233,11 @@ void EventLoop::Modify(int fd, Events events) {
   if (!Control(EPOLL_CTL_MOD, fd, watcher) && errno == ENOENT) Control(EPOLL_CTL_ADD, fd, watcher);
 }
 
+bool EventLoop::IsWatched(int fd) const noexcept {
+  const auto index = static_cast<std::size_t>(fd);
+  return fd >= 0 && index < watchers_.size() && watchers_[index] != nullptr;
+}
+
 void EventLoop::Unwatch(int fd) {
   assert(OwnsState());
   const auto index = static_cast<std::size_t>(fd);

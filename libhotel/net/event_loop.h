@@ -56,6 +56,7 @@ class EventLoop : public Loop {
   [[nodiscard]] bool Watch(int fd, Events events, WatchCallback callback);
   /// Changes what is waited for. No effect on a descriptor that is not watched. Loop thread only.
   void Modify(int fd, Events events);
+  bool IsWatched(int fd) const noexcept;
   /// Ends a watch, before or after the descriptor was closed. No effect on a descriptor that is not
   /// watched. Loop thread only.
   void Unwatch(int fd);

@@ -53,7 +53,9 @@ bool Transfer::Prepare() {
                                 &Transfer::OnHeader,
                                 &Transfer::OnOpenSocket,
                                 &Transfer::OnBeforeRequest,
-                                this};
+                                this,
+                                config_.close_socket,
+                                config_.close_context};
   if (easy_ == nullptr || !SetEasyOptions(easy_, options, callbacks)) {
     Fail(TransportError::kOther, "libcurl refused the request's options");
     return false;
@@ -64,11 +66,8 @@ bool Transfer::Prepare() {
 void Transfer::ReleaseHandle() {
   if (easy_ == nullptr) return;
   long sent = 0;
-  curl_off_t first_byte = 0;
   ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent);
-  ::curl_easy_getinfo(easy_, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
   bytes_left_ = sent > 0 || body_offset_ > 0;
-  bytes_came_ = head_.started() || first_byte > 0;
   ::curl_easy_cleanup(std::exchange(easy_, nullptr));
   headers_.reset();
   paused_ = false;
@@ -160,6 +159,7 @@ int Transfer::OnBeforeRequest(void* self, char*, char*, int, int) {
   }
   transfer->request_began_ = true;
   transfer->reused_ = !transfer->address_tried_;
+  if (transfer->reused_) ++*transfer->config_.reuses;
   return CURL_PREREQFUNC_OK;
 }
 

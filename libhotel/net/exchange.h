@@ -25,6 +25,9 @@ class Transfer {
     const AddressRules* rules;  ///< must outlive the transfer
     ResponseHead::Limits head;
     const std::string* ca_file;
+    curl_closesocket_callback close_socket;
+    void* close_context;
+    int* reuses;  ///< counts up when a request goes out on a kept connection
   };
 
   Transfer(UpstreamRequest request, ResponseHandler* handler, const Config& config);
@@ -97,7 +100,6 @@ class Transfer {
   bool address_tried_ = false;
   std::string refused_address_;
   bool bytes_left_ = false;  // kept by ReleaseHandle
-  bool bytes_came_ = false;  // kept by ReleaseHandle
   bool cancelled_ = false;
   bool finished_ = false;
   bool paused_ = false;

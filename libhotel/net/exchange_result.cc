@@ -8,7 +8,7 @@ namespace hotel::net {
 
 TransportPhase Transfer::Phase() const noexcept {
   if (head_delivered_) return TransportPhase::kBody;
-  if (bytes_came_) return TransportPhase::kHead;
+  if (head_.started()) return TransportPhase::kHead;
   return bytes_left_ ? TransportPhase::kSent : TransportPhase::kNotSent;
 }
 

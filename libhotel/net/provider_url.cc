@@ -16,6 +16,8 @@ namespace {
 constexpr char kNoUserInfo[] =
     "the URL holds user information (name@host); give the key as api_key instead";
 
+constexpr char kInFull[] = "write the URL in full, as in https://api.example.com/v1";
+
 using Handle = std::unique_ptr<CURLU, decltype(&::curl_url_cleanup)>;
 
 // Empty when the part is absent.
@@ -50,10 +52,11 @@ absl::StatusOr<ProviderUrl> ProviderUrl::Parse(const std::string& url) {
   // libcurl takes a single slash for two and a backslash for part of the host.
   const std::size_t scheme_end = url.find("://");
   if (scheme_end == std::string::npos || url.find('\\') != std::string::npos) {
-    return Bad("write the URL in full, as in https://api.example.com/v1");
+    return Bad(kInFull);
   }
   const std::size_t authority = scheme_end + 3;
   const std::size_t authority_end = std::min(url.find_first_of("/?#", authority), url.size());
+  if (authority_end == authority) return Bad(kInFull);  // libcurl would take the path for a host
   if (url.find('@', authority) < authority_end) return Bad(kNoUserInfo);
   const Handle handle(::curl_url(), &::curl_url_cleanup);
   if (handle == nullptr) return absl::ResourceExhaustedError("out of memory");

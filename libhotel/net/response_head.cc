@@ -10,6 +10,9 @@
 namespace hotel::net {
 namespace {
 
+// What fits a signed 64-bit number; libcurl drops longer ones and reads to the connection's end.
+constexpr std::size_t kMaxLengthDigits = 18;
+
 // "HTTP/1.x SSS" and whatever reason follows. 0 when it is something else.
 int ParseStatusLine(std::string_view line) {
   if (line.size() < 12 || line.substr(0, 7) != "HTTP/1." || !base::IsAsciiDigit(line[7]) ||
@@ -76,7 +79,7 @@ ResponseHead::Progress ResponseHead::End() {
   const std::string* length = nullptr;
   for (const Header& header : headers_) {
     if (base::EqualsIgnoreCase(header.name, "content-length")) {
-      if (header.value.empty() ||
+      if (header.value.empty() || header.value.size() > kMaxLengthDigits ||
           !std::all_of(header.value.begin(), header.value.end(), base::IsAsciiDigit) ||
           (length != nullptr && *length != header.value)) {
         return Progress::kProtocol;
