@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "libhotel/base/ids.h"
 
 namespace hotel::store {
 
@@ -32,28 +33,29 @@ std::string EncodeToggles(const std::map<std::string, bool>& toggles) {
 }
 
 absl::StatusOr<std::vector<std::string>> DecodeIds(std::string_view json) {
-  const absl::Status damaged = absl::DataLossError("priority_order is no JSON array of strings");
+  const absl::Status damaged = absl::DataLossError("priority_order is no JSON array of UUIDs");
   simdjson::dom::parser parser;
   simdjson::dom::array array;
   if (parser.parse(json.data(), json.size()).get(array) != simdjson::SUCCESS) return damaged;
   std::vector<std::string> ids;
   for (const simdjson::dom::element element : array) {
     std::string_view id;
-    if (element.get(id) != simdjson::SUCCESS) return damaged;
+    if (element.get(id) != simdjson::SUCCESS || !base::IsUuid(id)) return damaged;
     ids.emplace_back(id);
   }
   return ids;
 }
 
 absl::StatusOr<std::map<std::string, bool>> DecodeToggles(std::string_view json) {
-  const absl::Status damaged = absl::DataLossError("entry_enabled is no JSON object of booleans");
+  const absl::Status damaged =
+      absl::DataLossError("entry_enabled is no JSON object of UUIDs and booleans");
   simdjson::dom::parser parser;
   simdjson::dom::object object;
   if (parser.parse(json.data(), json.size()).get(object) != simdjson::SUCCESS) return damaged;
   std::map<std::string, bool> toggles;
   for (const simdjson::dom::key_value_pair member : object) {
     bool enabled = false;
-    if (member.value.get(enabled) != simdjson::SUCCESS) return damaged;
+    if (member.value.get(enabled) != simdjson::SUCCESS || !base::IsUuid(member.key)) return damaged;
     toggles.insert_or_assign(std::string(member.key), enabled);
   }
   return toggles;

@@ -16,9 +16,11 @@ std::string EncodeIds(const std::vector<std::string>& ids);
 /// `{"uuid1":true,"uuid2":false}`. REQUIRES: as above.
 std::string EncodeToggles(const std::map<std::string, bool>& toggles);
 
-/// Reads what EncodeIds wrote, in any JSON spelling. DataLoss for anything but an array of strings.
+/// Reads what EncodeIds wrote, in any JSON spelling. DataLoss for anything but an array of
+/// UUIDs.
 absl::StatusOr<std::vector<std::string>> DecodeIds(std::string_view json);
-/// Reads what EncodeToggles wrote. DataLoss for anything but an object of booleans.
+/// Reads what EncodeToggles wrote. DataLoss for anything but an object of
+/// booleans by UUID.
 absl::StatusOr<std::map<std::string, bool>> DecodeToggles(std::string_view json);
 
 }  // namespace hotel::store

@@ -27,8 +27,8 @@ absl::Status CheckText(std::string_view what, std::string_view text, std::size_t
                        std::size_t max, Lines lines) {
   if (text.size() < min || text.size() > max) {
     return absl::InvalidArgumentError(
-        min == 0 ? fmt::format("{} must not be longer than {} characters", what, max)
-                 : fmt::format("{} must have {} to {} characters", what, min, max));
+        min == 0 ? fmt::format("{} must not be longer than {} bytes", what, max)
+                 : fmt::format("{} must have {} to {} bytes", what, min, max));
   }
   if (!simdjson::validate_utf8(text.data(), text.size())) {
     return absl::InvalidArgumentError(fmt::format("{} must be UTF-8", what));

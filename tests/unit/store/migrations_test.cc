@@ -145,9 +145,9 @@ TEST_CASE("open: a group whose columns do not decode is DataLoss and named") {
   TempDir dir;
   TestClock clock;
   const std::string path = dir.File("hotel.db");
-  const std::array<const char*, 5> damages = {"priority_order = '{}'", "priority_order = '[1]'",
-                                              "entry_enabled = '[]'", "entry_enabled = '{\"a\":1}'",
-                                              "created_at = 'yesterday'"};
+  const std::array<const char*, 6> damages = {
+      "priority_order = '{}'", "priority_order = '[1]'",         "priority_order = '[\"a\\\"b\"]'",
+      "entry_enabled = '[]'",  "entry_enabled = '{\"a\":true}'", "created_at = 'yesterday'"};
   MakeVersionOne(path);
   for (const char* damage : damages) {
     RawDatabase(path).Run(std::string("UPDATE model_failover_groups SET ") + damage);
