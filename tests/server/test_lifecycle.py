@@ -81,6 +81,14 @@ class Check(TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
         self.assertFalse(os.path.exists(data))
 
+    def test_a_provider_at_a_forbidden_address_is_2(self):
+        text = config({"p1": "http://127.0.0.1:1/v1"}).replace('["127.0.0.1"]', "[]")
+        path = self.file(text)
+        for args in (["--check"], []):
+            result = run("--config", path, "--listen", "127.0.0.1:0", *args)
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr.decode(), re.escape(path) + r":\d+: providers\.p1\.base_url: .+\n$")
+
     def test_a_missing_file_is_2(self):
         result = run("--check", "--config", "/nonexistent/hotel.yaml")
         self.assertEqual(result.returncode, 2)
