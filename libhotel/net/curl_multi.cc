@@ -11,6 +11,22 @@
 #include "libhotel/net/curl_options.h"
 
 namespace hotel::net {
+namespace {
+
+// Makes libcurl see that an idle connection is dead: it calls one dead only when a read says "end",
+// not when there is something to read or an error. Once both directions are shut, what still comes
+// in is refused by the kernel, so this ends.
+void Retire(int fd) {
+  ::shutdown(fd, SHUT_RDWR);
+  char dropped[4096];
+  while (::recv(fd, dropped, sizeof(dropped), MSG_DONTWAIT) > 0) {
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);  // takes a pending error away
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<CurlMulti>> CurlMulti::Create(EventLoop* loop,
                                                              const CurlOptions& options) {
@@ -171,8 +187,8 @@ void CurlMulti::Settle() {
 }
 
 // libcurl 7.88 takes a kept connection that the provider has closed for a living one, and the next
-// request is lost in it (F131). So the loop looks after idle sockets: what becomes readable without
-// a request is closed or out of step, and is shut down, which libcurl does notice.
+// request is lost in it (F131); or, when bytes came first (a "408" some balancers send), they would
+// pass for its answer. So the loop looks after idle sockets itself.
 void CurlMulti::WatchIdle(CURL* easy) {
   // The connection may have been handed on while libcurl ran; then it is not idle.
   if (reuses_ > 0) return;
@@ -183,7 +199,7 @@ void CurlMulti::WatchIdle(CURL* easy) {
   // care.
   (void)loop_->Watch(fd, EPOLLIN | EPOLLRDHUP, [loop = loop_, fd](EventLoop::Events) {
     loop->Unwatch(fd);
-    ::shutdown(fd, SHUT_RDWR);
+    Retire(fd);
   });
 }
 
