@@ -113,6 +113,7 @@ TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, Ti
     return answer;
   }
   if (finish.how == Finish::How::kServedBroken) return BrokenStream(finish, model);
+  if (finish.how == Finish::How::kServedError) return UpstreamStatus(finish.status, names);
   switch (finish.reason) {
     case Reason::kAllCircuitsOpen:
       return AllCircuitsOpen(finish, model, now);

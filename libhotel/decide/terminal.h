@@ -26,9 +26,9 @@ struct TerminalAnswer {
   std::optional<int> retry_after_seconds;  ///< 1..60 for open circuits
 };
 
-/// REQUIRES: finish.how is kGatewayError, kServedBroken, kProviderError (`message` is then for the
-/// record and for an envelope when the provider's body cannot be forwarded) or kClientGone (for the
-/// record alone: 499, no code).
+/// For kServedError and kClientGone, which write nothing, it gives the words of the record;
+/// kClientGone has no code. For kProviderError they are the record's too, and the envelope's when
+/// the provider's body cannot be forwarded. REQUIRES: finish.how is not kServed.
 TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, TimePoint now);
 
 /// The three refusals of the resolver, all 404 (seed 000, "Hotel Routing"), and bad model forms

@@ -157,7 +157,7 @@ void CallChecker::CheckFinish(const Finish& finish) {
       finish.reason == Reason::kUnsendable) {
     Require(finish.contacted == 0, "nobody was contacted");
   }
-  if (finish.how == How::kServed || finish.how == How::kServedError) return;
+  if (finish.how == How::kServed) return;
   const decide::TerminalAnswer answer =
       decide::MakeTerminal(finish, decide::TerminalNames{"hotel/x", "p"}, now_);
   Require(answer.status >= 400 && answer.status <= 599, "an error status");

@@ -1,7 +1,6 @@
 #include "tests/model/world.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -14,35 +13,17 @@
 #include "hotel/events.h"
 #include "hotel/settings.h"
 
-#include "libhotel/base/random.h"
 #include "libhotel/decide/attempt_machine.h"
 #include "tests/model/call_checker.h"
+#include "tests/model/random_inputs.h"
 #include "tests/model/shadow_circuit.h"
 
 namespace hotel::model {
 namespace {
 
-using decide::AttemptEnd;
 using std::chrono::milliseconds;
 
 constexpr int kCircuits = 3;
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
-  int Below(int n) {
-    return static_cast<int>(base::RandomBelow(&state_, static_cast<std::uint64_t>(n)));
-  }
-  bool OneIn(int n) { return Below(n) == 0; }
-  template <typename T, std::size_t N>
-  T Pick(const std::array<T, N>& values) {
-    return values[static_cast<std::size_t>(Below(static_cast<int>(N)))];
-  }
-  std::uint64_t Bits() { return base::NextRandom(&state_); }
-
- private:
-  std::uint64_t state_;
-};
 
 class OneSettings : public SettingsSource {
  public:
@@ -62,41 +43,6 @@ class EventCount : public EventSink {
   int opened = 0;
   int closed = 0;
 };
-
-std::shared_ptr<const Settings> RandomSettings(Dice& dice) {
-  auto settings = std::make_shared<Settings>();
-  EngineSettings& s = settings->global;
-  for (int code : {401, 402, 403, 404, 429, 499}) s.failover.retry_on_statuses.AddCode(code);
-  s.failover.retry_on_statuses.AddClass(5);
-  s.failover.backoff_initial = milliseconds(dice.Pick<int, 3>({0, 10, 100}));
-  s.failover.backoff_max = milliseconds(dice.Pick<int, 3>({0, 50, 2000}));
-  s.failover.exhaustion_status_429 = !dice.OneIn(4);
-  s.timeouts.request_timeout = milliseconds(dice.Pick<int, 3>({20, 200, 1000}));
-  s.timeouts.long_factor = dice.Pick<int, 2>({1, 10});
-  s.timeouts.deadline_factor = dice.Pick<int, 4>({0, 1, 2, 2});
-  s.timeouts.ttft_timeout = milliseconds(dice.Pick<int, 3>({0, 50, 500}));
-  s.timeouts.upstream_header_timeout = milliseconds(dice.Pick<int, 3>({0, 30, 300}));
-  s.timeouts.connect_timeout = milliseconds(dice.Pick<int, 2>({10, 5000}));
-  s.circuit_breaker.enabled = !dice.OneIn(16);
-  s.circuit_breaker.failure_threshold = dice.Pick<int, 4>({1, 2, 3, 3});
-  s.circuit_breaker.timeout = milliseconds(dice.Pick<int, 3>({5, 50, 500}));
-  s.circuit_breaker.open_on_exhaustion = !dice.OneIn(4);
-  for (int code : {401, 403, 429}) s.circuit_breaker.failure_on_statuses.AddCode(code);
-  s.circuit_breaker.failure_on_statuses.AddClass(5);
-  s.circuit_breaker.open_on_statuses.AddCode(402);
-  s.circuit_breaker.neutral_on_statuses.AddCode(404).AddCode(499);
-  return settings;
-}
-
-AttemptEnd RandomEnd(Dice& dice) {
-  AttemptEnd end;
-  if (dice.OneIn(3)) return end;  // a good answer
-  end.kind = static_cast<AttemptEnd::Kind>(dice.Below(11));
-  end.status = dice.Pick<int, 12>({0, 200, 302, 400, 401, 402, 404, 429, 499, 500, 503, 600});
-  end.transport = static_cast<TransportError>(dice.Below(9));
-  end.phase = static_cast<TransportPhase>(dice.Below(4));
-  return end;
-}
 
 struct HeldPermit {
   Permit permit;
@@ -119,30 +65,6 @@ struct SimCall {
   std::vector<std::pair<decide::Event, TimePoint>> tape;
   std::vector<decide::Action> actions;
 };
-
-// The part of an action that a replay must meet again.
-std::string Print(const decide::Action& action) {
-  struct {
-    std::string operator()(const decide::AskAdmission& a) {
-      return "ask" + std::to_string(a.candidate);
-    }
-    std::string operator()(const decide::StartAttempt& a) {
-      return "start" + std::to_string(a.connect_timeout.count());
-    }
-    std::string operator()(const decide::CancelAttempt& a) {
-      return "cancel" + std::to_string(a.attempt);
-    }
-    std::string operator()(const decide::Commit& a) { return "commit" + std::to_string(a.attempt); }
-    std::string operator()(const decide::ReportVerdict& a) {
-      return "report" + std::to_string(static_cast<int>(a.report.verdict)) + a.report.cause;
-    }
-    std::string operator()(const decide::Finish& a) {
-      return "finish" + std::to_string(static_cast<int>(a.how)) +
-             std::to_string(static_cast<int>(a.reason)) + std::to_string(a.status);
-    }
-  } print;
-  return std::visit(print, action);
-}
 
 class World {
  public:

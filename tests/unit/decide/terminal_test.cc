@@ -160,6 +160,15 @@ TEST_CASE("last is a payload refusal: words for the record and the envelope") {
         ErrorKind::kProviderBadRequest);
 }
 
+TEST_CASE("a provider's own error event behind the commit: words for the record") {
+  Finish finish = Upstream(529);
+  finish.how = How::kServedError;
+  finish.reason = Reason::kNone;
+  Check(MakeTerminal(finish, kNames, kNow), 529, "provider_error",
+        "the provider failed to serve this request (provider acme, upstream HTTP 529)",
+        ErrorKind::kProviderError);
+}
+
 TEST_CASE("a sentence without a provider name leaves it out") {
   CHECK(MakeTerminal(Upstream(500), TerminalNames{"hotel/x", ""}, kNow).message ==
         "the provider failed to serve this request (upstream HTTP 500)");

@@ -1,0 +1,69 @@
+#include "tests/model/random_inputs.h"
+
+#include <chrono>
+#include <variant>
+
+namespace hotel::model {
+
+using decide::AttemptEnd;
+using std::chrono::milliseconds;
+
+std::shared_ptr<const Settings> RandomSettings(Dice& dice) {
+  auto settings = std::make_shared<Settings>();
+  EngineSettings& s = settings->global;
+  for (int code : {401, 402, 403, 404, 429, 499}) s.failover.retry_on_statuses.AddCode(code);
+  s.failover.retry_on_statuses.AddClass(5);
+  s.failover.backoff_initial = milliseconds(dice.Pick<int, 3>({0, 10, 100}));
+  s.failover.backoff_max = milliseconds(dice.Pick<int, 3>({0, 50, 2000}));
+  s.failover.exhaustion_status_429 = !dice.OneIn(4);
+  s.timeouts.request_timeout = milliseconds(dice.Pick<int, 3>({20, 200, 1000}));
+  s.timeouts.long_factor = dice.Pick<int, 2>({1, 10});
+  s.timeouts.deadline_factor = dice.Pick<int, 4>({0, 1, 2, 2});
+  s.timeouts.ttft_timeout = milliseconds(dice.Pick<int, 3>({0, 50, 500}));
+  s.timeouts.upstream_header_timeout = milliseconds(dice.Pick<int, 3>({0, 30, 300}));
+  s.timeouts.connect_timeout = milliseconds(dice.Pick<int, 2>({10, 5000}));
+  s.circuit_breaker.enabled = !dice.OneIn(16);
+  s.circuit_breaker.failure_threshold = dice.Pick<int, 4>({1, 2, 3, 3});
+  s.circuit_breaker.timeout = milliseconds(dice.Pick<int, 3>({5, 50, 500}));
+  s.circuit_breaker.open_on_exhaustion = !dice.OneIn(4);
+  for (int code : {401, 403, 429}) s.circuit_breaker.failure_on_statuses.AddCode(code);
+  s.circuit_breaker.failure_on_statuses.AddClass(5);
+  s.circuit_breaker.open_on_statuses.AddCode(402);
+  s.circuit_breaker.neutral_on_statuses.AddCode(404).AddCode(499);
+  return settings;
+}
+
+AttemptEnd RandomEnd(Dice& dice) {
+  AttemptEnd end;
+  if (dice.OneIn(3)) return end;  // a good answer
+  end.kind = static_cast<AttemptEnd::Kind>(dice.Below(11));
+  end.status = dice.Pick<int, 12>({0, 200, 302, 400, 401, 402, 404, 429, 499, 500, 503, 600});
+  end.transport = static_cast<TransportError>(dice.Below(9));
+  end.phase = static_cast<TransportPhase>(dice.Below(4));
+  return end;
+}
+
+std::string Print(const decide::Action& action) {
+  struct {
+    std::string operator()(const decide::AskAdmission& a) {
+      return "ask" + std::to_string(a.candidate);
+    }
+    std::string operator()(const decide::StartAttempt& a) {
+      return "start" + std::to_string(a.connect_timeout.count());
+    }
+    std::string operator()(const decide::CancelAttempt& a) {
+      return "cancel" + std::to_string(a.attempt);
+    }
+    std::string operator()(const decide::Commit& a) { return "commit" + std::to_string(a.attempt); }
+    std::string operator()(const decide::ReportVerdict& a) {
+      return "report" + std::to_string(static_cast<int>(a.report.verdict)) + a.report.cause;
+    }
+    std::string operator()(const decide::Finish& a) {
+      return "finish" + std::to_string(static_cast<int>(a.how)) +
+             std::to_string(static_cast<int>(a.reason)) + std::to_string(a.status);
+    }
+  } print;
+  return std::visit(print, action);
+}
+
+}  // namespace hotel::model
