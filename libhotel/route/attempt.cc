@@ -125,6 +125,7 @@ void Attempt::Forward(std::string_view bytes) {
 
 void Attempt::StreamEnded(bool clean) {
   if (relay_.error()) {
+    body_ = relay_.error_data();  // a hidden refusal of the payload is forwarded like a real one
     End(committed_ ? EndKind::kStreamError : EndKind::kHiddenError, relay_.error_status());
     return;
   }
@@ -195,7 +196,7 @@ void Attempt::OnDone(const ExchangeResult& result) {
 void Attempt::End(EndKind kind, int status) {
   over_ = true;
   error_body_deadline_.reset();
-  if (mode_ == Mode::kError || kind == EndKind::kHiddenError) {
+  if (mode_ == Mode::kError || kind == EndKind::kHiddenError || kind == EndKind::kStreamError) {
     record.detail =
         wire::SanitizeDetail(body_, candidate_.provider->api_key.Reveal(), kDetailBytes);
   }

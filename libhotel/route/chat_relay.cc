@@ -18,6 +18,7 @@ bool ChatRelay::OnEvent(const wire::SseEvent& event) {
     case wire::ChatFrame::Kind::kError:
       error_ = true;
       error_status_ = frame.error_status;
+      error_data_ = event.data.substr(0, kErrorDataLimit);
       break;
     case wire::ChatFrame::Kind::kOutput:
     case wire::ChatFrame::Kind::kMalformed:  // an unknown dialect is never cut (facts f)

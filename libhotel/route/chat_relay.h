@@ -20,6 +20,8 @@ class ChatRelay {
   /// Bound of what is held back, before the commit and inside an unfinished event (decisions, 5).
   static constexpr std::size_t kHoldLimit = std::size_t{64} << 10;
 
+  static constexpr std::size_t kErrorDataLimit = std::size_t{1} << 20;
+
   /// Looks at the next bytes of the stream. Bytes behind a stop are dropped.
   void Feed(std::string_view bytes);
   /// The stream ended the way its framing says: an unterminated last event counts.
@@ -38,6 +40,8 @@ class ChatRelay {
   /// The provider's own error frame was seen; its status.
   bool error() const noexcept { return error_; }
   int error_status() const noexcept { return error_status_; }
+  /// Its data, cut at kErrorDataLimit.
+  const std::string& error_data() const noexcept { return error_data_; }
   /// One event exceeded the splitter's bound.
   bool too_large() const noexcept { return too_large_; }
   /// Nothing further will be looked at.
@@ -69,6 +73,7 @@ class ChatRelay {
   bool too_large_ = false;
   bool inside_event_ = false;
   int error_status_ = 0;
+  std::string error_data_;
 };
 
 }  // namespace hotel::route

@@ -62,14 +62,16 @@ TEST_CASE("F027 a group whose entries are all filtered out: 502, no Retry-After"
        }},
       {"providers disabled",
        [](Harness& h) {
-         for (const auto& p : h.store->Snapshot()->providers()) {
+         const auto before = h.store->Snapshot();
+         for (const auto& p : before->providers()) {
            h.store->SetProviderEnabled(p->id, false).IgnoreError();
          }
          return absl::OkStatus();
        }},
       {"providers gone",
        [](Harness& h) {
-         for (const auto& p : h.store->Snapshot()->providers()) {
+         const auto before = h.store->Snapshot();
+         for (const auto& p : before->providers()) {
            h.store->DeleteProvider(p->id).IgnoreError();
          }
          return absl::OkStatus();

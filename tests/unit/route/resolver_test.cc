@@ -1,0 +1,201 @@
+#include "libhotel/route/resolver.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hotel/defaults.h"
+
+#include "tests/support/catch.h"
+
+namespace hotel::route {
+namespace {
+
+struct World {
+  std::unique_ptr<SettingsSource> source = MakeFixedSettings(Settings::Defaults());
+  std::shared_ptr<const Settings> settings = source->Current();
+  std::unique_ptr<CircuitBreaker> breaker = MakeCircuitBreaker(source.get(), nullptr);
+  std::vector<std::shared_ptr<const Provider>> providers;
+  std::vector<Model> models;
+  std::vector<FailoverGroup> groups;
+  TimePoint now{std::chrono::hours(1)};
+
+  void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
+                   bool fixed = false) {
+    Provider p;
+    p.id = "id-" + name;
+    p.name = name;
+    p.routing_name = RoutingName(name);
+    p.enabled = enabled;
+    p.key_state = key;
+    p.fixed_models = fixed;
+    providers.push_back(std::make_shared<const Provider>(std::move(p)));
+  }
+  std::string AddModel(const std::string& provider, const std::string& model, bool enabled = true) {
+    models.push_back({"m-" + provider + "-" + model, "id-" + provider, model, enabled});
+    return models.back().id;
+  }
+  FailoverGroup& AddGroup(const std::string& name, const std::vector<std::string>& ids) {
+    FailoverGroup group;
+    group.id = "g-" + name;
+    group.display_model = name;
+    for (const std::string& id : ids) group.entries.push_back({id, true});
+    groups.push_back(group);
+    return groups.back();
+  }
+  GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
+  Route Go(const std::string& name) const {
+    return Resolve(name, Snapshot(), *settings, *breaker, now);
+  }
+  void Open(const std::string& provider, const std::string& model) const {
+    Permit permit = breaker->AcquireDirect({"id-" + provider, model, provider}, now);
+    permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, now);
+  }
+};
+
+std::vector<std::string> Names(const Route& route) {
+  std::vector<std::string> names;
+  for (const Candidate& c : route.candidates)
+    names.push_back(c.provider->routing_name + "/" + c.model);
+  return names;
+}
+
+World Three() {
+  World w;
+  for (const char* name : {"a", "b", "c"}) w.AddProvider(name);
+  w.AddGroup("glm-4.6", {w.AddModel("a", "z-ai/glm-4.6"), w.AddModel("b", "glm-4.6"),
+                         w.AddModel("c", "zai-org/GLM-4.6")});
+  return w;
+}
+
+}  // namespace
+
+TEST_CASE("group candidates come in priority order with the upstream model id") {
+  const Route route = Three().Go("hotel/glm-4.6");
+  CHECK_FALSE(route.direct);
+  CHECK(Names(route) ==
+        std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6"});
+}
+
+TEST_CASE("the prefix is case-sensitive, the rest is lower-cased") {
+  const World w = Three();
+  CHECK(w.Go("hotel/GLM-4.6").candidates.size() == 3);
+  const Route upper = w.Go("Hotel/glm-4.6");
+  REQUIRE(upper.refusal);
+  CHECK(upper.refusal->status == 404);
+}
+
+TEST_CASE("three reasons answer 404") {
+  World w = Three();
+  w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
+  w.AddGroup("empty", {});
+  const Route unknown = w.Go("hotel/NoSuch");
+  REQUIRE(unknown.refusal);
+  CHECK(unknown.refusal->status == 404);
+  CHECK(unknown.refusal->message == "model not found: hotel/nosuch");
+  const Route off = w.Go("hotel/off");
+  REQUIRE(off.refusal);
+  CHECK(off.refusal->message == "failover group disabled");
+  const Route empty = w.Go("hotel/empty");
+  REQUIRE(empty.refusal);
+  CHECK(empty.refusal->message == "no entries in failover group");
+}
+
+TEST_CASE("a name without a form is 400 and names the group of that name (decisions 7)") {
+  const World w = Three();
+  for (const char* name : {"GLM-4.6", "/x"}) {
+    const Route route = w.Go(name);
+    REQUIRE(route.refusal);
+    CHECK(route.refusal->status == 400);
+  }
+  CHECK(w.Go("GLM-4.6").refusal->message.find("hotel/glm-4.6") != std::string::npos);
+  CHECK(w.Go("gpt").refusal->message.find("hotel/gpt") == std::string::npos);
+}
+
+TEST_CASE("entries, models and providers that are off or missing are skipped without a trace") {
+  World w = Three();
+  w.AddProvider("dark", false);
+  auto& group = w.AddGroup("g", {w.AddModel("a", "on"), w.AddModel("a", "off", false),
+                                 w.AddModel("dark", "x"), "m-gone", w.AddModel("b", "toggled")});
+  group.entries.back().enabled = false;
+  const Route route = w.Go("hotel/g");
+  CHECK(Names(route) == std::vector<std::string>{"a/on"});
+  CHECK(route.skipped.empty());
+}
+
+TEST_CASE("F019 a list that repeats a pair contacts it once") {
+  World w = Three();
+  const std::string id = w.AddModel("a", "same");
+  w.AddGroup("twice", {id, w.AddModel("b", "other"), id});
+  CHECK(Names(w.Go("hotel/twice")) == std::vector<std::string>{"a/same", "b/other"});
+}
+
+TEST_CASE("an open circuit leaves its candidate out and names its return") {
+  World w = Three();
+  w.Open("a", "z-ai/glm-4.6");
+  const Route route = w.Go("hotel/glm-4.6");
+  CHECK(route.candidates.size() == 2);
+  REQUIRE(route.skipped.size() == 1);
+  CHECK(route.skipped[0].model == "z-ai/glm-4.6");
+  CHECK(route.earliest_retry() == w.now + std::chrono::seconds(60));
+}
+
+TEST_CASE("a direct name is a route of one that its open circuit does not stop (decisions 7)") {
+  World w = Three();
+  w.AddProvider("my provider");
+  w.Open("a", "z-ai/glm-4.6");
+  const Route route = w.Go("a/z-ai/glm-4.6");
+  CHECK(route.direct);
+  CHECK(Names(route) == std::vector<std::string>{"a/z-ai/glm-4.6"});
+  CHECK(Names(w.Go("my-provider/any/thing")) == std::vector<std::string>{"my-provider/any/thing"});
+  CHECK(w.Go("my provider/any").refusal);
+}
+
+TEST_CASE("a direct name outside of what exists is 404") {
+  World w = Three();
+  w.AddProvider("fixed", true, KeyState::kKeyless, true);
+  w.AddModel("fixed", "listed");
+  w.AddModel("fixed", "switched-off", false);
+  w.AddProvider("dark", false);
+  CHECK(w.Go("fixed/listed").candidates.size() == 1);
+  for (const char* name : {"fixed/other", "fixed/switched-off", "dark/x", "nobody/x", "a/"}) {
+    const Route route = w.Go(name);
+    INFO(name);
+    REQUIRE(route.refusal);
+    CHECK(route.refusal->status == 404);
+    CHECK(route.refusal->message == std::string("model not found: ") + name);
+  }
+}
+
+TEST_CASE("keys that do not decrypt drop their candidates; all dropped is an error of its own") {
+  World w;
+  w.AddProvider("a", true, KeyState::kUndecryptable);
+  w.AddProvider("b", true, KeyState::kUndecryptable);
+  w.AddProvider("c");
+  const std::string a = w.AddModel("a", "m");
+  const std::string b = w.AddModel("b", "m");
+  w.AddGroup("some", {a, w.AddModel("c", "m")});
+  w.AddGroup("all", {a, b});
+  CHECK(Names(w.Go("hotel/some")) == std::vector<std::string>{"c/m"});
+  const Route all = w.Go("hotel/all");
+  REQUIRE(all.refusal);
+  CHECK(all.refusal->status == 500);
+  CHECK(all.refusal->message == "all 2 candidate(s) failed key decryption (wrong master key?)");
+}
+
+TEST_CASE("the model list has enabled models, then groups somebody can reach") {
+  World w = Three();
+  w.AddProvider("dark", false);
+  const std::string dark = w.AddModel("dark", "x");
+  w.AddGroup("unreachable", {dark});
+  w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
+  const auto list = ListModels(w.Snapshot());
+  std::vector<std::string> ids;
+  for (const ModelListing& row : list) ids.push_back(row.id);
+  CHECK(ids == std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6",
+                                        "hotel/glm-4.6"});
+  CHECK(list.back().owned_by == "hotel");
+  CHECK(list.back().provider == "a");
+}
+
+}  // namespace hotel::route
