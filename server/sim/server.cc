@@ -63,6 +63,7 @@ struct Server::Connection {
   bool keep_alive = true;
   bool closing = false;      ///< close once `out` is sent
   bool wants_write = false;  ///< registered for EPOLLOUT
+  bool lacks_room = false;   ///< the answer has more to give than `out` may hold
 };
 
 Server::Server(Sim* sim) : sim_(sim) {
@@ -204,9 +205,11 @@ void Server::Advance(Connection* connection, TimePoint now) {
     const bool more =
         connection->script ? ContinueAnswer(connection, now) : TakeRequest(connection, now);
     if (!alive()) return;
-    if (!more) break;
+    if (more) continue;
+    // With everything sent, an answer that only lacked room goes on; else EPOLLOUT continues it.
+    const bool lacked_room = std::exchange(connection->lacks_room, false);
+    if (!Flush(connection) || !lacked_room || !connection->out.empty()) return;
   }
-  Flush(connection);
 }
 
 bool Server::TakeRequest(Connection* connection, TimePoint now) {
@@ -246,8 +249,8 @@ bool Server::ContinueAnswer(Connection* connection, TimePoint now) {
   const Script::Step step = connection->script->Next(now, &connection->out);
   switch (step.kind) {
     case Script::Step::Kind::kMore:
-      // Blocked: EPOLLOUT continues it.
-      return Flush(connection) && connection->out.empty();
+      connection->lacks_room = true;
+      return false;
     case Script::Step::Kind::kWait:
       SetTimer(connection, step.until);
       return false;
