@@ -365,6 +365,7 @@ class Hoteld:
                 command + list(args), stdout=subprocess.PIPE, stderr=errors, env=environment, preexec_fn=preexec
             )
         self.stdout = b""
+        self.expected_exit = 0
         if wait:
             self.wait_ready()
 
@@ -453,7 +454,14 @@ class TestCase(unittest.TestCase):
     def hoteld(self, config_text, **options):
         hoteld = Hoteld(config_text, **options)
         self.addCleanup(hoteld.remove)
-        self.addCleanup(hoteld.stop)
+
+        def finish():
+            code = hoteld.stop()
+            # A sanitizer's finding shows in the exit status.
+            if options.get("wait", True):
+                self.assertEqual(code, hoteld.expected_exit, hoteld.stderr()[-4000:])
+
+        self.addCleanup(finish)
         return hoteld
 
     def group(self, *scripts, name="demo", **options):

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import select
 import socket
 import struct
 import threading
@@ -179,6 +180,8 @@ class Many(TestCase):
             client.send_request("POST", "/v1/chat/completions", body)
             clients.append(client)
         wait_until(lambda: len(upstream.seen) == 32, "every thread has a request")
+        sockets = [client.sock for client in clients]
+        wait_until(lambda: len(select.select(sockets, [], [], 0)[0]) == 36, "the excess has been answered")
         release.set()
         results = [client.read_answer() for client in clients]
         busy = [r for r in results if r.status == 503]
