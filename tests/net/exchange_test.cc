@@ -110,13 +110,11 @@ TEST_CASE("F023 bodies of every size arrive complete and once") {
     peer.Send(Reply(200, "ok"));
   });
   Client client;
-  const auto start = std::chrono::steady_clock::now();
   const Call& call = client.Run(Client::Post(server.Url(), body));
   REQUIRE(Complete(call));
-  // "Expect: 100-continue" would wait a second for a server that does not know it.
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(900));
   const std::lock_guard<std::mutex> lock(mutex);
   CHECK(head.find("Content-Length: " + std::to_string(size) + "\r\n") != std::string::npos);
+  // "Expect: 100-continue" would cost a second with a server that does not know it.
   CHECK(head.find("xpect") == std::string::npos);
   CHECK(got.size() == size);
   CHECK(Sha256(got) == Sha256(body));
