@@ -112,6 +112,10 @@ void CallChecker::On(const decide::ReportVerdict& verdict) {
                       std::holds_alternative<decide::Admitted>(event_);
   Require((verdict.report.verdict == Verdict::kAbandoned) == nobody,
           "abandoned when and only when it was nobody's fault");
+  if (std::holds_alternative<decide::ClientGone>(event_) ||
+      std::holds_alternative<decide::Shutdown>(event_)) {
+    Require(cancelled_, "what nobody waits for is cancelled before it is reported");
+  }
   if (std::holds_alternative<decide::Wake>(event_)) {
     Require(cancelled_, "a clock cancels before it reports");
     Require(verdict.report.verdict == Verdict::kFailure, "a clock charges");

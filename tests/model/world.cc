@@ -255,7 +255,9 @@ class World {
     }
     for (SimCall& call : calls_) {
       const auto wake = call.machine.next_wake();
-      if (wake && *wake <= now_) Feed(call, decide::Wake{});
+      // A busy loop wakes late: other events may come first.
+      const bool late = !to_wake && dice_.OneIn(8);
+      if (wake && *wake <= now_ && !late) Feed(call, decide::Wake{});
     }
   }
 
