@@ -1,7 +1,8 @@
 // The sidecar's door: client connections in, requests out, answers back.
 //
-// The rest of the server sees this header and no HTTP library, so that the way connections are
-// driven can change without touching a route.
+// Sockets live on the event loop that also carries the upstream side, so the loop that receives a
+// chunk writes it and no thread waits for anybody. The rest of the server sees this header and no
+// HTTP library.
 #ifndef SERVER_FRONT_H_
 #define SERVER_FRONT_H_
 
@@ -16,6 +17,7 @@
 #include "hotel/types.h"
 
 #include "absl/status/statusor.h"
+#include "libhotel/net/event_loop.h"
 #include "server/request_head.h"
 
 namespace hotel::server {
@@ -30,40 +32,47 @@ struct Reply {
 /// A complete request.
 struct Request {
   std::string method;
-  std::string path;  ///< percent-decoded, without the query
+  std::string path;  ///< as sent, without the query
   HeaderList headers;
   std::string body;
 };
 
-/// Where the answer to one request goes. Thread-safe; calls return at once, nothing here waits for
-/// the client. Begin once, then Write any number of times, then End once. Whatever is called after
-/// the client has gone is ignored.
+/// Where the answer to one proxied request goes. Loop thread only; calls return at once, nothing
+/// here waits for the client. Begin once, then Write any number of times, then End once. Whatever
+/// is called after the client has gone is ignored.
 class Responder {
  public:
   virtual ~Responder() = default;
 
-  /// `streaming`: the body goes out piece by piece as it is written. Otherwise it is collected and
-  /// leaves in one piece, with its length, at End.
+  /// `streaming`: the body goes out piece by piece as it is written, what was written in one turn
+  /// of the loop in one piece. Otherwise it is collected and leaves with its length at End.
   virtual void Begin(int status, HeaderList headers, bool streaming) = 0;
   /// Takes the bytes in any case. kPause: enough is waiting for a slow client; `on_room` follows.
   virtual Flow Write(std::string_view bytes) = 0;
   virtual void End() = 0;
 
-  /// Registers what to do when a paused writer may go on and when the client has gone (at most
-  /// once). Both are called without any lock held, until End, and dropped afterwards. To be called
-  /// before RequestHandler::OnRequest returns.
+  /// Registers what to do when a paused writer may go on, and when the client has gone (at most
+  /// once). Both are called on the loop thread, until End, and dropped afterwards.
   virtual void Watch(std::function<void()> on_room, std::function<void()> on_gone) = 0;
 };
 
-/// What the server does with requests. Called from many threads at once; must not throw.
+/// What is to become of a request whose head has been read.
+struct Admission {
+  std::optional<Reply> refusal;  ///< set: the answer, without the body being read
+  bool proxied = false;          ///< OnRequest on the loop; otherwise OnPlain on a worker
+};
+
+/// What the server does with requests. Must not throw.
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
-  /// Sees every well-formed head before its body is read. A reply refuses the request.
-  virtual std::optional<Reply> OnHead(const RequestHead& head, std::string_view path) = 0;
-  /// Answers an admitted request through `responder`, now or later, from any thread.
+  /// Sees every well-formed head before its body is read. Loop thread; must be quick.
+  virtual Admission OnHead(const RequestHead& head, std::string_view path) = 0;
+  /// Answers a proxied request through `responder`, now or later. Loop thread; must be quick.
   virtual void OnRequest(Request request, std::shared_ptr<Responder> responder) = 0;
-  /// The answer to a request that the front itself refuses.
+  /// The complete bytes of the answer to any other request. Worker threads, several at once.
+  virtual std::string OnPlain(const Request& request, bool keep_alive) = 0;
+  /// The answer to a request that the front itself refuses. Loop thread.
   virtual Reply OnError(const RequestError& error) = 0;
 };
 
@@ -73,20 +82,26 @@ struct FrontOptions {
   std::size_t max_body_bytes = std::size_t{50} << 20;
   HeadLimits head;
   Duration head_timeout = std::chrono::seconds(10);
-  Duration body_stall_timeout = std::chrono::seconds(30);  ///< without progress
-  Duration body_timeout = std::chrono::minutes(5);         ///< in all
-  Duration write_stall_timeout = std::chrono::minutes(2);  ///< client takes no byte
-  Duration keep_alive_timeout = std::chrono::seconds(30);
-  int max_requests_per_connection = 1000;
-  /// Requests answered at the same time; each has a thread of its own.
-  std::size_t max_workers = 2048;
-  /// Connections that may wait for one of them; more are answered 503.
-  std::size_t max_waiting = 1024;
+  Duration body_stall_timeout = std::chrono::seconds(30);   ///< without progress
+  Duration body_timeout = std::chrono::minutes(5);          ///< in all
+  Duration write_stall_timeout = std::chrono::seconds(60);  ///< client takes no byte
+  Duration keep_alive_timeout = std::chrono::seconds(75);
+  int max_requests_per_connection = 100000;
+  /// Connections served at the same time; further ones are answered 503 and closed,
+  std::size_t max_connections = 10000;
+  /// as many at the same time as this; what comes on top is closed without a word.
+  std::size_t max_turned_away = 256;
+  /// Proxied requests at the same time; further ones are answered 503. Below max_connections, so
+  /// that health checks get through.
+  std::size_t max_proxied = 8000;
+  /// Threads that answer requests which are not proxied.
+  std::size_t workers = 2;
   /// Bytes of one answer that may wait for a slow client before its source is paused.
-  std::size_t answer_buffer = 256 * 1024;
+  std::size_t answer_buffer = std::size_t{64} << 10;
 };
 
-/// A listening socket and everything behind it.
+/// A listening socket and everything behind it. Methods are for a thread that is not the loop's;
+/// the loop must be running.
 class Front {
  public:
   virtual ~Front() = default;  ///< stops
@@ -97,19 +112,20 @@ class Front {
   /// Starts to accept. `handler` must outlive the front's Stop.
   virtual void Serve(RequestHandler* handler) = 0;
 
-  /// No connection is accepted and no kept-alive one reused from here on; requests that have begun
-  /// go on. Idempotent.
+  /// No connection is accepted and none kept for another request from here on; requests that have
+  /// begun go on. The port is free again when it returns. Idempotent.
   virtual void StopAccepting() = 0;
 
   /// Waits until no connection is open; false when `timeout` passed first.
   virtual bool WaitIdle(Duration timeout) = 0;
 
-  /// Cuts what is left and joins every thread. Idempotent.
+  /// Cuts what is left and joins the workers. Idempotent.
   virtual void Stop() = 0;
 };
 
 /// Binds and listens. The error says what is wrong with the address ("address already in use").
-absl::StatusOr<std::unique_ptr<Front>> OpenFront(const FrontOptions& options);
+/// `loop` must outlive the front.
+absl::StatusOr<std::unique_ptr<Front>> OpenFront(const FrontOptions& options, net::EventLoop* loop);
 
 }  // namespace hotel::server
 

@@ -17,6 +17,8 @@ Reply ErrorReply(int status, std::string_view code, std::string_view message) {
           wire::OpenAiError(status, code, message)};
 }
 
+Reply NotFoundReply() { return ErrorReply(404, "not_found", "there is nothing under this path"); }
+
 Reply InvalidKeyReply() {
   auto reply = ErrorReply(401, "invalid_virtual_key", "invalid virtual key");
   reply.headers.push_back({"WWW-Authenticate", "Bearer"});

@@ -19,6 +19,9 @@ Reply TextReply(int status, std::string_view text);
 /// table or key.
 Reply ErrorReply(int status, std::string_view code, std::string_view message);
 
+/// 404 for a path that leads nowhere.
+Reply NotFoundReply();
+
 /// 401, the same for a missing, malformed and unknown key.
 Reply InvalidKeyReply();
 

@@ -34,6 +34,10 @@ struct RequestHead {
   bool expects_continue = false;
 
   bool has_body() const noexcept { return chunked || content_length > 0; }
+  /// The target without query and fragment.
+  std::string_view path() const noexcept {
+    return std::string_view(target).substr(0, target.find_first_of("?#"));
+  }
 };
 
 /// Why a request is refused: the status, a stable code and a sentence for the error body.

@@ -19,12 +19,13 @@ constexpr std::string_view kChat = "/v1/chat/completions";
 struct Path {
   std::string_view path;
   std::string_view allow;  ///< for Allow; a GET path answers HEAD too
+  bool proxied;            ///< goes to the router, on its loop
 };
 constexpr std::array<Path, 4> kPaths = {{
-    {kHealth, "GET, HEAD"},
-    {kReady, "GET, HEAD"},
-    {kModels, "GET, HEAD"},
-    {kChat, "POST"},
+    {kHealth, "GET, HEAD", false},
+    {kReady, "GET, HEAD", false},
+    {kModels, "GET, HEAD", false},
+    {kChat, "POST", true},
 }};
 
 /// Hands an answer of the router to the client's connection.
@@ -52,12 +53,6 @@ class AnswerSink final : public StreamSink {
   const std::shared_ptr<Responder> responder_;
 };
 
-void Send(const Reply& reply, Responder* responder) {
-  responder->Begin(reply.status, reply.headers, false);
-  responder->Write(reply.body);
-  responder->End();
-}
-
 bool WantsKey(std::string_view path) { return base::StartsWith(path, "/v1/") || path == "/v1"; }
 
 bool Allows(const Path& row, std::string_view method) {
@@ -74,51 +69,55 @@ Service::Service(const VirtualKeys* keys, bool require_key)
       require_key_(require_key),
       started_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
-                   .count()) {}
+                   .count()),
+      plain_([](const Request&) { return NotFoundReply(); }) {
+  AddPlainRoutes();
+}
 
 std::optional<Reply> Service::Authenticate(const HeaderList& headers) const {
   if (!require_key_ || keys_->Find(PresentedKey(headers))) return std::nullopt;
   return InvalidKeyReply();
 }
 
-std::optional<Reply> Service::OnHead(const RequestHead& head, std::string_view path) {
+Admission Service::OnHead(const RequestHead& head, std::string_view path) {
   if (WantsKey(path)) {
-    if (auto refused = Authenticate(head.headers)) return refused;
+    if (auto refused = Authenticate(head.headers)) return {std::move(refused)};
   }
   for (const auto& row : kPaths) {
     if (row.path != path) continue;
-    if (!Allows(row, head.method)) return MethodNotAllowedReply(row.allow);
+    if (!Allows(row, head.method)) return {MethodNotAllowedReply(row.allow)};
     if (WantsKey(path) && hotel_.load() == nullptr) {
       auto reply = ErrorReply(503, "starting", "the sidecar is starting; retry shortly");
       reply.headers.push_back({"Retry-After", "1"});
-      return reply;
+      return {std::move(reply)};
     }
-    return std::nullopt;
+    return {std::nullopt, row.proxied};
   }
-  return ErrorReply(404, "not_found", "there is nothing under this path");
+  return {NotFoundReply()};
 }
 
 void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
-  Hotel* const hotel = hotel_.load();
-  if (request.path == kChat) {
-    Chat(std::move(request), std::move(responder));
-  } else if (request.path == kModels) {
-    Send(ModelsReply(hotel->router().Models(), started_), responder.get());
-  } else if (request.path == kReady && hotel == nullptr) {
-    Send(TextReply(503, "starting"), responder.get());
-  } else {
-    Send(TextReply(200, "OK"), responder.get());
-  }
-}
-
-void Service::Chat(Request request, std::shared_ptr<Responder> responder) {
   RouteRequest route;
   route.endpoint = Endpoint::kChatCompletions;
   route.body = std::make_shared<const std::string>(std::move(request.body));
-  route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
+  if (!keys_->empty()) route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
   std::shared_ptr<Call> call =
       hotel_.load()->Start(std::move(route), std::make_shared<AnswerSink>(responder));
   responder->Watch([call] { call->Resume(); }, [call] { call->Cancel(); });
+}
+
+std::string Service::OnPlain(const Request& request, bool keep_alive) {
+  return plain_.Answer(request, keep_alive);
+}
+
+void Service::AddPlainRoutes() {
+  plain_.Get(std::string(kHealth), [](const Request&) { return TextReply(200, "OK"); });
+  plain_.Get(std::string(kReady), [this](const Request&) {
+    return hotel_.load() == nullptr ? TextReply(503, "starting") : TextReply(200, "OK");
+  });
+  plain_.Get(std::string(kModels), [this](const Request&) {
+    return ModelsReply(hotel_.load()->router().Models(), started_);
+  });
 }
 
 Reply Service::OnError(const RequestError& error) {

@@ -10,11 +10,12 @@
 #include "hotel/hotel.h"
 
 #include "server/front.h"
+#include "server/httplib_bridge.h"
 #include "server/virtual_keys.h"
 
 namespace hotel::server {
 
-/// Routes requests to the hotel. Thread-safe.
+/// Routes requests to the hotel.
 class Service final : public RequestHandler {
  public:
   /// `require_key`: /v1 wants a virtual key. `keys` must outlive the service.
@@ -24,19 +25,22 @@ class Service final : public RequestHandler {
   /// front that calls this service.
   void Open(Hotel* hotel) { hotel_.store(hotel); }
 
-  std::optional<Reply> OnHead(const RequestHead& head, std::string_view path) override;
+  Admission OnHead(const RequestHead& head, std::string_view path) override;
   void OnRequest(Request request, std::shared_ptr<Responder> responder) override;
+  std::string OnPlain(const Request& request, bool keep_alive) override;
   Reply OnError(const RequestError& error) override;
 
  private:
   /// The reason to refuse the caller, if there is one.
   std::optional<Reply> Authenticate(const HeaderList& headers) const;
-  void Chat(Request request, std::shared_ptr<Responder> responder);
+  /// Registers what is answered without the router's loop.
+  void AddPlainRoutes();
 
   const VirtualKeys* const keys_;
   const bool require_key_;
   const long long started_;  ///< seconds since the epoch
   std::atomic<Hotel*> hotel_ = nullptr;
+  HttplibBridge plain_;
 };
 
 }  // namespace hotel::server

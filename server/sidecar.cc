@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "libhotel/base/strings.h"
+#include "libhotel/net/event_loop.h"
 #include "libhotel/settings/config.h"
 #include "server/command_line.h"
 #include "server/data_dir.h"
@@ -98,12 +99,13 @@ FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
   options.host = server.listen_host;
   options.port = server.listen_port;
   options.max_body_bytes = server.max_request_size;
-  // Clients must never use up what their own requests need upstream: a request holds three
-  // descriptors (client, wake-up, upstream), a waiting connection one.
+  // Clients must never use up what their requests need upstream: of the descriptors, a third is for
+  // providers and the rest for clients, so that a connection is left for a health check.
   const std::size_t descriptors = RaiseDescriptorLimit();
-  const std::size_t share = descriptors > 256 ? (descriptors - 128) / 4 : 32;
-  options.max_workers = std::min(options.max_workers, share);
-  options.max_waiting = std::min(options.max_waiting, share);
+  const std::size_t share = (std::max<std::size_t>(descriptors, 224) - 128) / 3;
+  options.max_proxied = std::min(options.max_proxied, share);
+  options.max_connections = std::min(options.max_connections, 2 * share - share / 4);
+  options.max_turned_away = std::min(options.max_turned_away, share / 4);
   return options;
 }
 
@@ -143,6 +145,7 @@ class Sidecar {
   const VirtualKeys keys_;
   Service service_;
   Fd lock_;
+  std::unique_ptr<LoopThread> loop_;  // carries clients and providers
   std::unique_ptr<Hotel> hotel_;
   std::unique_ptr<Front> front_;  // calls the service and through it the hotel
 };
@@ -176,7 +179,10 @@ absl::Status Sidecar::Start() {
               "no virtual_keys are configured: every request under /v1 will be answered 401");
   }
 
-  auto front = OpenFront(MakeFrontOptions(server));
+  auto loop = StartEventLoop();
+  if (!loop.ok()) return loop.status();
+  loop_ = std::move(*loop);
+  auto front = OpenFront(MakeFrontOptions(server), dynamic_cast<net::EventLoop*>(loop_->loop()));
   if (!front.ok()) return absl::UnavailableError(Text(front.status()));
   front_ = std::move(*front);
   front_->Serve(&service_);
@@ -187,6 +193,7 @@ absl::Status Sidecar::Start() {
   options.master_key = std::move(*master_key);
   options.events = &events_;
   options.log = &records_;
+  options.loop = loop_->loop();
   auto hotel = Hotel::Open(std::move(options));
   if (!hotel.ok()) return hotel.status();
   hotel_ = std::move(*hotel);
@@ -216,6 +223,7 @@ void Sidecar::Stop(int signal) {
   }
   front_->Stop();
   hotel_->Close();
+  loop_->Stop();
   log_.Info(kScope, "stopped");
   log_.Flush();
 }

@@ -1,18 +1,13 @@
 #include "server/socket.h"
 
 #include <cerrno>
-#include <chrono>
-#include <cstdint>
 #include <cstring>
 #include <memory>
-#include <thread>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,19 +26,6 @@ Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-WakeFd::WakeFd() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-
-void WakeFd::Set() noexcept {
-  const std::uint64_t one = 1;
-  // The counter can not fill up: a reader clears it whole.
-  [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof(one));
-}
-
-void WakeFd::Clear() noexcept {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(fd_.get(), &count, sizeof(count));
-}
-
 absl::StatusOr<Fd> ListenTcp(const std::string& host, int port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -59,7 +41,8 @@ absl::StatusOr<Fd> ListenTcp(const std::string& host, int port) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> holder(found, ::freeaddrinfo);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
-    Fd fd(::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, info->ai_protocol));
+    Fd fd(::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   info->ai_protocol));
     const int yes = 1;
     // SO_REUSEADDR alone: with SO_REUSEPORT a second server would share the port unnoticed.
     if (fd.valid() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
@@ -86,32 +69,6 @@ std::string LocalAddress(int fd) {
   const auto* in = reinterpret_cast<const sockaddr_in*>(&storage);
   ::inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
   return fmt::format("{}:{}", text, ntohs(in->sin_port));
-}
-
-std::optional<Fd> Accept(int listener, bool* retry) {
-  *retry = true;
-  const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd >= 0) {
-    const int yes = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    return Fd(fd);
-  }
-  switch (errno) {
-    case EMFILE:
-    case ENFILE:
-    case ENOBUFS:
-    case ENOMEM:
-      // Out of descriptors or memory: clients wait in the backlog until some are free again.
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      break;
-    case EINVAL:
-    case EBADF:
-      *retry = false;
-      break;
-    default:
-      break;  // this one connection failed (ECONNABORTED and the like)
-  }
-  return std::nullopt;
 }
 
 }  // namespace hotel::server

@@ -2,7 +2,6 @@
 #ifndef SERVER_SOCKET_H_
 #define SERVER_SOCKET_H_
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,29 +28,11 @@ class Fd {
   int fd_ = -1;
 };
 
-/// A flag that poll() can wait for. Thread-safe.
-class WakeFd {
- public:
-  WakeFd();
-  void Set() noexcept;
-  void Clear() noexcept;
-  /// False when the system had no descriptor left.
-  bool valid() const noexcept { return fd_.valid(); }
-  int fd() const noexcept { return fd_.get(); }
-
- private:
-  Fd fd_;
-};
-
-/// A TCP socket that listens on `host:port` with a deep backlog.
+/// A non-blocking TCP socket that listens on `host:port` with a deep backlog.
 absl::StatusOr<Fd> ListenTcp(const std::string& host, int port);
 
 /// The local end of a socket as it stands in URLs: "127.0.0.1:80", "[::1]:80".
 std::string LocalAddress(int fd);
-
-/// One connection from a listening socket, or nothing: then `retry` tells whether accepting may go
-/// on (after a pause when descriptors ran out) or the socket has been shut down.
-std::optional<Fd> Accept(int listener, bool* retry);
 
 }  // namespace hotel::server
 

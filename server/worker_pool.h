@@ -1,4 +1,4 @@
-// A bounded pool of threads that serve one connection each.
+// A few threads for work that must not hold up the loop.
 #ifndef SERVER_WORKER_POOL_H_
 #define SERVER_WORKER_POOL_H_
 
@@ -6,54 +6,33 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <thread>
 #include <vector>
 
-#include <pthread.h>
-
 #include "libhotel/base/mutex.h"
-#include "server/socket.h"
 
 namespace hotel::server {
 
-/// Threads are started when they are needed and stay. Thread-safe.
+/// Runs tasks in order of arrival on a fixed number of threads. Thread-safe.
 class WorkerPool {
  public:
-  using Serve = std::function<void(Fd)>;
+  explicit WorkerPool(std::size_t threads);
+  ~WorkerPool() { Stop(); }
 
-  WorkerPool(std::size_t max_workers, std::size_t max_waiting, Serve serve)
-      : max_workers_(max_workers), max_waiting_(max_waiting), serve_(std::move(serve)) {}
-  ~WorkerPool();
+  /// Queues a task; after Stop it is dropped. Tasks must not throw.
+  void Run(std::function<void()> task);
 
-  /// Hands over a connection. When all threads are busy and the queue is full it comes back.
-  Fd Submit(Fd connection);
-
-  /// Readable while connections wait for a thread, and for good after Stop or Drain: threads that
-  /// only keep an idle connection open should let it go.
-  int pressure_fd() const noexcept { return pressure_.fd(); }
-
-  /// Makes pressure_fd readable for good.
-  void Drain();
-
-  /// Waits for the threads to end; connections that still wait are closed.
+  /// Finishes the running tasks, drops the queued ones, joins. Idempotent.
   void Stop();
 
  private:
-  static void* Main(void* pool);
-  void Run();
-  bool StartThread() HOTEL_REQUIRES(mutex_);
-
-  const std::size_t max_workers_;
-  const std::size_t max_waiting_;
-  const Serve serve_;
-  WakeFd pressure_;
+  void Work();
 
   base::Mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Fd> waiting_ HOTEL_GUARDED_BY(mutex_);
-  std::vector<pthread_t> threads_ HOTEL_GUARDED_BY(mutex_);
-  std::size_t idle_ HOTEL_GUARDED_BY(mutex_) = 0;
-  bool draining_ HOTEL_GUARDED_BY(mutex_) = false;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_ HOTEL_GUARDED_BY(mutex_);
   bool stopped_ HOTEL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace hotel::server

@@ -48,8 +48,11 @@ struct Options {
   // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
   EventSink* events = nullptr;
   RequestLog* log = nullptr;
-  /// A transport of your own; the URLs of providers are then yours to judge. The factory is called once,
-  /// inside Open, with the hotel's loop; the dispatcher dies after the loop has stopped.
+  /// A loop to run on instead of one with a thread of its own. The standard transport needs one made by
+  /// StartEventLoop. It must keep running until Close has returned, and outlive the hotel.
+  Loop* loop = nullptr;
+  /// A transport of your own; the URLs of providers are then yours to judge. The factory is called
+  /// once, inside Open, with the hotel's loop; the dispatcher dies on the loop thread, inside Close.
   std::function<std::unique_ptr<Dispatcher>(Loop*)> dispatcher;
 };
 

@@ -100,13 +100,17 @@ class StandardHotel final : public Hotel {
       closed_ = true;
     }
     if (router_ != nullptr) {
-      // EndAll finishes every call inside its own task; the task behind it tells that it has run.
+      // EndAll finishes every call inside its own task; the task behind it tells that it has run, and
+      // takes the transport apart where it lives.
       router_->EndAll();
       std::promise<void> ended;
-      loop_->loop()->Post([&ended] { ended.set_value(); });
+      loop_->Post([this, &ended] {
+        dispatcher_.reset();
+        ended.set_value();
+      });
       ended.get_future().wait();
     }
-    if (loop_ != nullptr) loop_->Stop();
+    if (own_loop_ != nullptr) own_loop_->Stop();
   }
 
   absl::Status Build(const Options& options, settings::Config config);
@@ -120,7 +124,8 @@ class StandardHotel final : public Hotel {
   std::unique_ptr<SettingsSource> settings_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<CircuitBreaker> breaker_;
-  std::unique_ptr<LoopThread> loop_;
+  std::unique_ptr<LoopThread> own_loop_;
+  Loop* loop_ = nullptr;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Router> router_;
 
@@ -204,22 +209,26 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   if (absl::Status status = Fill(options, config); !status.ok()) return status;
   breaker_ = MakeCircuitBreaker(settings_.get(), options.events);
 
-  auto loop = StartEventLoop();
-  if (!loop.ok()) return loop.status();
-  loop_ = *std::move(loop);
+  loop_ = options.loop;
+  if (loop_ == nullptr) {
+    auto started = StartEventLoop();
+    if (!started.ok()) return started.status();
+    own_loop_ = *std::move(started);
+    loop_ = own_loop_->loop();
+  }
   if (options.dispatcher) {
-    dispatcher_ = options.dispatcher(loop_->loop());
+    dispatcher_ = options.dispatcher(loop_);
   } else {
     CurlOptions curl;
     curl.addresses = Merge(config.server.addresses, options.addresses);
-    auto dispatcher = MakeCurlDispatcher(loop_->loop(), curl);
+    auto dispatcher = MakeCurlDispatcher(loop_, curl);
     if (!dispatcher.ok()) return dispatcher.status();
     dispatcher_ = *std::move(dispatcher);
   }
 
   RouterDeps deps;
   deps.clock = clock_.get();
-  deps.loop = loop_->loop();
+  deps.loop = loop_;
   deps.dispatcher = dispatcher_.get();
   deps.groups = store_.get();
   deps.breaker = breaker_.get();

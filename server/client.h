@@ -1,0 +1,147 @@
+// One client connection on the event loop: bytes in, requests out, answers back.
+//
+// No thread waits for a client. The connection is a small state machine that is moved by socket
+// events and one lazy timer; its memory is bounded by the options of the front.
+#ifndef SERVER_CLIENT_H_
+#define SERVER_CLIENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hotel/types.h"
+
+#include "libhotel/net/event_loop.h"
+#include "server/chunked_body.h"
+#include "server/front.h"
+#include "server/request_head.h"
+#include "server/socket.h"
+
+namespace hotel::server {
+
+class Client;
+
+/// What a connection needs of the front it belongs to. Loop thread only.
+class ClientHost {
+ public:
+  virtual net::EventLoop& loop() = 0;
+  virtual const FrontOptions& options() const = 0;
+  virtual RequestHandler& handler() = 0;
+  /// True once no connection shall be kept for another request.
+  virtual bool draining() const = 0;
+  /// Answers a request that is not proxied on a worker; `client` gets the bytes by SendPlain.
+  virtual void RunPlain(Request request, bool keep_alive, std::shared_ptr<Client> client) = 0;
+  /// Calls client->Flush() at the end of this turn, once however often it is asked.
+  virtual void FlushLater(std::shared_ptr<Client> client) = 0;
+  /// Room for one read of any connection.
+  virtual std::string& scratch() = 0;
+  /// Counts one more request at the providers; false when there may be no more.
+  virtual bool BeginProxied() = 0;
+  virtual void EndProxied() = 0;
+  /// The connection is closed; the host drops it.
+  virtual void Closed(Client& client) = 0;
+
+ protected:
+  ~ClientHost() = default;
+};
+
+/// Loop thread only, apart from construction.
+class Client final : public std::enable_shared_from_this<Client> {
+ public:
+  Client(ClientHost* host, Fd fd, std::uint64_t id) : host_(host), fd_(std::move(fd)), id_(id) {}
+
+  std::uint64_t id() const noexcept { return id_; }
+  bool closed() const noexcept { return state_ == State::kClosed; }
+
+  /// Begins to read. False when the system refused to watch the socket.
+  bool Start();
+  /// Answers 503 to whatever is sent: there are too many connections.
+  void TurnAway();
+  /// No further request on this connection: closes it at once when none has begun.
+  void Drain();
+  /// Closes it now, whatever it is doing.
+  void Cut();
+
+  // The answer to the running request. Calls that name an older request are ignored.
+  void Begin(std::uint64_t request, int status, const HeaderList& headers, bool streaming);
+  Flow Write(std::uint64_t request, std::string_view bytes);
+  void End(std::uint64_t request);
+  void SendPlain(std::string bytes, bool keep_alive);
+  void Watch(std::uint64_t request, std::function<void()> on_room, std::function<void()> on_gone);
+
+  /// Sends what waits.
+  void Flush();
+
+ private:
+  enum class State {
+    kHead,    ///< waiting for a head, or inside one
+    kBody,    ///< reading the body of an admitted request
+    kAnswer,  ///< a request is being answered
+    kLinger,  ///< the answer is out, the rest of what the client sends is dropped
+    kClosed,
+  };
+
+  void OnEvents(net::EventLoop::Events events);
+  void Read();
+  void Process();
+  /// Each returns false when it needs more bytes or has changed hands.
+  bool ProcessHead();
+  bool ProcessBody();
+  void Dispatch();
+  void Refuse(const RequestError& error);
+  void Send(const Reply& reply);
+  void AnswerDone();
+  void ReleaseProxied();
+  void Close();
+
+  void SetDeadline(std::optional<TimePoint> at);
+  void ArmTimer();
+  void OnTimer();
+  void SetInterest(net::EventLoop::Events events);
+  void MarkDirty();
+  std::size_t unsent() const noexcept { return out_.size() - out_at_; }
+  bool NextHeadBegun() const noexcept { return !in_.empty(); }
+
+  ClientHost* const host_;
+  Fd fd_;
+  const std::uint64_t id_;
+  State state_ = State::kHead;
+  net::EventLoop::Events interest_ = 0;
+
+  std::string in_;  // bytes received and not consumed
+  RequestHead head_;
+  bool proxied_ = false;
+  bool counted_ = false;  // by BeginProxied
+  std::string body_;
+  std::optional<ChunkedBody> chunked_;
+  int served_ = 0;
+
+  std::uint64_t request_ = 0;  // number of the running request
+  bool begun_ = false;
+  bool ended_ = false;
+  bool streaming_ = false;
+  bool chunk_framing_ = false;
+  bool keep_ = false;
+  bool linger_ = false;
+  bool paused_ = false;
+  bool dirty_ = false;
+  std::string whole_head_;  // head of an answer whose length is not known yet
+  std::string whole_body_;
+  std::string out_;
+  std::size_t out_at_ = 0;
+  std::function<void()> on_room_;
+  std::function<void()> on_gone_;
+
+  std::optional<TimePoint> deadline_;
+  std::optional<TimePoint> body_limit_;  // body_timeout in all; end of lingering
+  Loop::TimerId timer_ = 0;
+  TimePoint timer_at_{};
+};
+
+}  // namespace hotel::server
+
+#endif  // SERVER_CLIENT_H_

@@ -1,0 +1,59 @@
+#include "server/response_head.h"
+
+#include <charconv>
+
+#include "server/status_text.h"
+
+namespace hotel::server {
+namespace {
+
+bool SafeName(std::string_view name) {
+  if (name.empty()) return false;
+  for (const char c : name) {
+    if (c <= 0x20 || c >= 0x7f || c == ':') return false;
+  }
+  return true;
+}
+
+bool SafeValue(std::string_view value) {
+  for (const char c : value) {
+    if (c == '\r' || c == '\n' || c == '\0') return false;
+  }
+  return true;
+}
+
+void AppendNumber(std::size_t number, int base, std::string* out) {
+  char text[24];
+  const auto end = std::to_chars(text, text + sizeof(text), number, base);
+  out->append(text, end.ptr);
+}
+
+}  // namespace
+
+void AppendResponseHead(int status, const HeaderList& headers, bool keep, std::string_view extra,
+                        std::string* out) {
+  out->append("HTTP/1.1 ");
+  AppendNumber(static_cast<std::size_t>(status), 10, out);
+  out->append(" ").append(StatusText(status)).append("\r\n");
+  for (const Header& header : headers) {
+    if (!SafeName(header.name) || !SafeValue(header.value)) continue;
+    out->append(header.name).append(": ").append(header.value).append("\r\n");
+  }
+  if (!keep) out->append("Connection: close\r\n");
+  out->append(extra).append("\r\n");
+}
+
+void AppendChunk(std::string_view bytes, std::string* out) {
+  AppendNumber(bytes.size(), 16, out);
+  out->append("\r\n").append(bytes).append("\r\n");
+}
+
+void AppendWholeAnswer(std::string_view head, std::string_view body, bool with_body,
+                       std::string* out) {
+  out->append(head).append("Content-Length: ");
+  AppendNumber(body.size(), 10, out);
+  out->append("\r\n\r\n");
+  if (with_body) out->append(body);
+}
+
+}  // namespace hotel::server

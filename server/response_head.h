@@ -1,0 +1,27 @@
+// The bytes of an answer around its body.
+#ifndef SERVER_RESPONSE_HEAD_H_
+#define SERVER_RESPONSE_HEAD_H_
+
+#include <string>
+#include <string_view>
+
+#include "hotel/types.h"
+
+namespace hotel::server {
+
+/// Appends status line, fields, `Connection: close` unless `keep`, `extra` (whole lines) and the
+/// blank line. Fields whose name or value could break the framing are left out.
+void AppendResponseHead(int status, const HeaderList& headers, bool keep, std::string_view extra,
+                        std::string* out);
+
+/// Appends one chunk of the chunked coding. REQUIRES: bytes not empty.
+void AppendChunk(std::string_view bytes, std::string* out);
+
+/// Appends a head made with AppendResponseHead without its blank line, the length of `body`, and
+/// the body itself when `with_body`.
+void AppendWholeAnswer(std::string_view head, std::string_view body, bool with_body,
+                       std::string* out);
+
+}  // namespace hotel::server
+
+#endif  // SERVER_RESPONSE_HEAD_H_
