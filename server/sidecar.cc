@@ -99,11 +99,19 @@ FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
   options.host = server.listen_host;
   options.port = server.listen_port;
   options.max_body_bytes = server.max_request_size;
+  options.head.max_bytes = server.max_head_size;
+  options.head.max_fields = server.max_headers;
+  options.head_timeout = server.head_timeout;
+  options.body_stall_timeout = server.body_timeout;
+  options.body_timeout = 10 * server.body_timeout;
+  options.write_stall_timeout = server.client_write_timeout;
+  options.keep_alive_timeout = server.keep_alive_timeout;
+  options.max_connections = server.max_connections;
   // Clients must never use up what their requests need upstream: of the descriptors, a third is for
   // providers and the rest for clients, so that a connection is left for a health check.
   const std::size_t descriptors = RaiseDescriptorLimit();
   const std::size_t share = (std::max<std::size_t>(descriptors, 224) - 128) / 3;
-  options.max_proxied = std::min(options.max_proxied, share);
+  options.max_proxied = std::min(options.max_connections, share);
   options.max_connections = std::min(options.max_connections, 2 * share - share / 4);
   options.max_turned_away = std::min(options.max_turned_away, share / 4);
   return options;

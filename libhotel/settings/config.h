@@ -33,7 +33,14 @@ struct ServerConfig {
   std::string data_dir = "./data";
   bool require_virtual_key = true;
   Duration drain_timeout = std::chrono::seconds(10);
-  std::size_t max_request_size = std::size_t{50} << 20;
+  std::size_t max_request_size = std::size_t{50} << 20;  ///< bytes of a body
+  std::size_t max_head_size = std::size_t{32} << 10;     ///< bytes of a head
+  std::size_t max_headers = 100;
+  Duration head_timeout = std::chrono::seconds(10);  ///< from its first byte
+  Duration body_timeout = std::chrono::seconds(30);  ///< without progress; ten times that in all
+  Duration client_write_timeout = std::chrono::seconds(60);  ///< client takes no byte of an answer
+  Duration keep_alive_timeout = std::chrono::seconds(75);    ///< between two requests
+  std::size_t max_connections = 10000;
   AddressPolicy addresses;
 };
 

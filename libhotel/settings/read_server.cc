@@ -1,8 +1,12 @@
 // The `server:` block.
+#include <charconv>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,9 +19,58 @@
 namespace hotel::settings {
 namespace {
 
-constexpr Duration kMaxDrain = std::chrono::hours(24);
-constexpr std::uint64_t kMinRequestSize = 1 << 10;
-constexpr std::uint64_t kMaxRequestSize = 1 << 30;
+// Bounds of the numeric options. What lies outside is a slip of the pen, not a wish.
+struct TimeOption {
+  std::string_view key;
+  Duration ServerConfig::*field;
+  Duration least;
+  Duration most;
+};
+constexpr TimeOption kTimes[] = {
+    {"drain_timeout", &ServerConfig::drain_timeout, Duration::zero(), std::chrono::hours(24)},
+    {"head_timeout", &ServerConfig::head_timeout, std::chrono::milliseconds(100),
+     std::chrono::hours(1)},
+    {"body_timeout", &ServerConfig::body_timeout, std::chrono::milliseconds(100),
+     std::chrono::hours(1)},
+    {"client_write_timeout", &ServerConfig::client_write_timeout, std::chrono::milliseconds(100),
+     std::chrono::hours(24)},
+    {"keep_alive_timeout", &ServerConfig::keep_alive_timeout, std::chrono::milliseconds(100),
+     std::chrono::hours(24)},
+};
+struct SizeOption {
+  std::string_view key;
+  std::size_t ServerConfig::*field;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+constexpr SizeOption kSizes[] = {
+    {"max_request_size", &ServerConfig::max_request_size, 1 << 10, 1 << 30},
+    {"max_head_size", &ServerConfig::max_head_size, 1 << 10, 1 << 20},
+};
+struct CountOption {
+  std::string_view key;
+  std::size_t ServerConfig::*field;
+  std::uint64_t least;
+  std::uint64_t most;
+};
+constexpr CountOption kCounts[] = {
+    {"max_headers", &ServerConfig::max_headers, 10, 10000},
+    {"max_connections", &ServerConfig::max_connections, 1, 1000000},
+};
+
+template <typename Row, std::size_t N>
+const Row* FindRow(const Row (&rows)[N], std::string_view key) {
+  for (const Row& row : rows) {
+    if (row.key == key) return &row;
+  }
+  return nullptr;
+}
+
+std::string SizeText(std::uint64_t bytes) {
+  if (bytes % (1 << 30) == 0) return fmt::format("{}GiB", bytes >> 30);
+  if (bytes % (1 << 20) == 0) return fmt::format("{}MiB", bytes >> 20);
+  return fmt::format("{}KiB", bytes >> 10);
+}
 
 void ReadListen(Reader* reader, const Node& node, const std::string& path, ServerConfig* server) {
   const auto text = reader->Scalar(node, path, "an address such as 127.0.0.1:8081");
@@ -34,34 +87,55 @@ void ReadListen(Reader* reader, const Node& node, const std::string& path, Serve
   server->listen_port = listen->port;
 }
 
-void ReadDrainTimeout(Reader* reader, const Node& node, const std::string& path,
-                      ServerConfig* server) {
+void ReadTime(Reader* reader, const Node& node, const std::string& path, const TimeOption& option,
+              ServerConfig* server) {
   const auto text = reader->Scalar(node, path, "a duration such as 10s");
   if (!text) return;
   const std::optional<Duration> value = ParseDuration(text->value);
-  if (!value || *value > kMaxDrain) {
+  if (!value || *value < option.least || *value > option.most) {
+    const std::string range = option.least == Duration::zero()
+                                  ? fmt::format("up to {}", FormatDuration(option.most))
+                                  : fmt::format("from {} to {}", FormatDuration(option.least),
+                                                FormatDuration(option.most));
     reader->Error(node.line, path,
-                  fmt::format("{} is not a duration up to {}; write a number with a unit, such as "
-                              "500ms, 30s or 5m",
-                              Quoted(text->source), FormatDuration(kMaxDrain)));
+                  fmt::format("{} is not a duration {}; write a number with a unit, such as 500ms, "
+                              "30s or 5m",
+                              Quoted(text->source), range));
     return;
   }
-  server->drain_timeout = *value;
+  server->*option.field = *value;
 }
 
-void ReadRequestSize(Reader* reader, const Node& node, const std::string& path,
-                     ServerConfig* server) {
+void ReadSize(Reader* reader, const Node& node, const std::string& path, const SizeOption& option,
+              ServerConfig* server) {
   const auto text = reader->Scalar(node, path, "a size such as 50MiB");
   if (!text) return;
   const std::optional<std::uint64_t> value = ParseByteSize(text->value);
-  if (!value || *value < kMinRequestSize || *value > kMaxRequestSize) {
+  if (!value || *value < option.least || *value > option.most) {
     reader->Error(node.line, path,
-                  fmt::format("{} is not a size from 1KiB to 1GiB; write bytes, or a number with a "
+                  fmt::format("{} is not a size from {} to {}; write bytes, or a number with a "
                               "unit, such as 50MiB",
-                              Quoted(text->source)));
+                              Quoted(text->source), SizeText(option.least), SizeText(option.most)));
     return;
   }
-  server->max_request_size = static_cast<std::size_t>(*value);
+  server->*option.field = static_cast<std::size_t>(*value);
+}
+
+void ReadCount(Reader* reader, const Node& node, const std::string& path, const CountOption& option,
+               ServerConfig* server) {
+  const auto text = reader->Scalar(node, path, "a number");
+  if (!text) return;
+  std::uint64_t value = 0;
+  const char* const end = text->value.data() + text->value.size();
+  const auto parsed = std::from_chars(text->value.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < option.least ||
+      value > option.most) {
+    reader->Error(node.line, path,
+                  fmt::format("{} is not a whole number from {} to {}", Quoted(text->source),
+                              option.least, option.most));
+    return;
+  }
+  server->*option.field = static_cast<std::size_t>(value);
 }
 
 bool IsHostEntry(std::string_view text) noexcept {
@@ -96,13 +170,14 @@ void ReadHosts(Reader* reader, const Node& node, const std::string& path, Server
 }  // namespace
 
 void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
-  static const std::vector<std::string> kKnown = {"listen",
-                                                  "data_dir",
-                                                  "require_virtual_key",
-                                                  "allow_http_providers",
-                                                  "allowed_provider_hosts",
-                                                  "drain_timeout",
-                                                  "max_request_size"};
+  static const std::vector<std::string> kKnown = [] {
+    std::vector<std::string> known = {"listen", "data_dir", "require_virtual_key",
+                                      "allow_http_providers", "allowed_provider_hosts"};
+    for (const auto& row : kTimes) known.emplace_back(row.key);
+    for (const auto& row : kSizes) known.emplace_back(row.key);
+    for (const auto& row : kCounts) known.emplace_back(row.key);
+    return known;
+  }();
   int keyless_line = 0;
   for (const Member* member : reader->Members(node, "server")) {
     const Node& value = *member->value;
@@ -119,10 +194,12 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       server->addresses.allow_http = reader->Bool(value, path).value_or(false);
     } else if (member->key == "allowed_provider_hosts") {
       ReadHosts(reader, value, path, server);
-    } else if (member->key == "drain_timeout") {
-      ReadDrainTimeout(reader, value, path, server);
-    } else if (member->key == "max_request_size") {
-      ReadRequestSize(reader, value, path, server);
+    } else if (const TimeOption* time = FindRow(kTimes, member->key)) {
+      ReadTime(reader, value, path, *time, server);
+    } else if (const SizeOption* size = FindRow(kSizes, member->key)) {
+      ReadSize(reader, value, path, *size, server);
+    } else if (const CountOption* count = FindRow(kCounts, member->key)) {
+      ReadCount(reader, value, path, *count, server);
     } else {
       reader->UnknownKey(*member, "server", kKnown);
     }

@@ -56,7 +56,14 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
       "  allow_http_providers: true\n"
       "  allowed_provider_hosts: [\"127.0.0.1:9000\"]\n"
       "  drain_timeout: 3s\n"
-      "  max_request_size: 1MiB\n",
+      "  max_request_size: 1MiB\n"
+      "  max_head_size: 16KiB\n"
+      "  max_headers: 50\n"
+      "  head_timeout: 1s\n"
+      "  body_timeout: 2s\n"
+      "  client_write_timeout: 3s\n"
+      "  keep_alive_timeout: 4s\n"
+      "  max_connections: 500\n",
       {{"DEV_KEY", "k1"}});
   REQUIRE(Lines(result.errors) == std::vector<std::string>{});
   const Config& config = result.config;
@@ -68,6 +75,13 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
   CHECK(config.server.addresses.allowed_hosts == std::vector<std::string>{"127.0.0.1:9000"});
   CHECK(config.server.drain_timeout == 3s);
   CHECK(config.server.max_request_size == 1u << 20);
+  CHECK(config.server.max_head_size == 16u << 10);
+  CHECK(config.server.max_headers == 50);
+  CHECK(config.server.head_timeout == 1s);
+  CHECK(config.server.body_timeout == 2s);
+  CHECK(config.server.client_write_timeout == 3s);
+  CHECK(config.server.keep_alive_timeout == 4s);
+  CHECK(config.server.max_connections == 500);
 
   REQUIRE(config.providers.size() == 2);
   CHECK(config.providers[0].name == "My Acme");
@@ -174,7 +188,10 @@ TEST_CASE("Values of the server block are checked") {
              "  require_virtual_key: perhaps\n"
              "  allowed_provider_hosts: [http://a, 'b c']\n"
              "  drain_timeout: 10\n"
-             "  max_request_size: 10\n") ==
+             "  max_request_size: 10\n"
+             "  head_timeout: 1ms\n"
+             "  max_headers: many\n"
+             "  max_connections: 0\n") ==
       "h.yaml:2: server.listen: \"here\" is not an address to listen on; write HOST:PORT, such "
       "as 127.0.0.1:8081, [::1]:8081 or :8081\n"
       "h.yaml:3: server.data_dir: is empty; write a directory\n"
@@ -187,7 +204,11 @@ TEST_CASE("Values of the server block are checked") {
       "h.yaml:6: server.drain_timeout: \"10\" is not a duration up to 24h; write a number with a "
       "unit, such as 500ms, 30s or 5m\n"
       "h.yaml:7: server.max_request_size: \"10\" is not a size from 1KiB to 1GiB; write bytes, or "
-      "a number with a unit, such as 50MiB");
+      "a number with a unit, such as 50MiB\n"
+      "h.yaml:8: server.head_timeout: \"1ms\" is not a duration from 100ms to 1h; write a number "
+      "with a unit, such as 500ms, 30s or 5m\n"
+      "h.yaml:9: server.max_headers: \"many\" is not a whole number from 10 to 10000\n"
+      "h.yaml:10: server.max_connections: \"0\" is not a whole number from 1 to 1000000");
 }
 
 TEST_CASE("Files are read, and what cannot be read is an error") {
