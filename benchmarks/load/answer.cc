@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kHeadLimit = 64 * 1024;
 constexpr std::size_t kLineLimit = 4096;
+constexpr std::size_t kRefusalLimit = 300;
 
 bool Same(std::string_view text, std::string_view name) {
   return text.size() == name.size() && strncasecmp(text.data(), name.data(), name.size()) == 0;
@@ -112,8 +113,7 @@ void Answer::ReadBody(std::string_view bytes, int64_t now) {
     state_ = State::kBroken;
     return;
   }
-  body_bytes_ += static_cast<int64_t>(bytes.size());
-  if (is_stream_) ReadEvents(bytes, now);
+  ReadContent(bytes, now);
   if (!has_length_) return;
   left_ -= bytes.size();
   if (left_ == 0) state_ = State::kDone;
@@ -125,8 +125,7 @@ void Answer::ReadChunks(std::string_view bytes, int64_t now) {
       const std::string_view data = bytes.substr(0, left_);
       bytes.remove_prefix(data.size());
       left_ -= data.size();
-      body_bytes_ += static_cast<int64_t>(data.size());
-      if (is_stream_) ReadEvents(data, now);
+      ReadContent(data, now);
       if (left_ == 0) part_ = Part::kDataEnd;
       continue;
     }
@@ -160,6 +159,12 @@ bool Answer::ReadLine(std::string_view* bytes) {
   }
   line_.resize(line_.size() - 2);
   return true;
+}
+
+void Answer::ReadContent(std::string_view bytes, int64_t now) {
+  body_bytes_ += static_cast<int64_t>(bytes.size());
+  if (status_ != 200) refusal_.append(bytes.substr(0, kRefusalLimit - refusal_.size()));
+  if (is_stream_) ReadEvents(bytes, now);
 }
 
 /// Events end with an empty line; hotel-sim ends lines with LF unless told otherwise.

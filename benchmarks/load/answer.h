@@ -37,6 +37,8 @@ class Answer {
   int frames() const { return frames_; }
   /// True when `data: [DONE]` was seen.
   bool terminated() const { return terminated_; }
+  /// The beginning of the body of a refusal.
+  const std::string& refusal() const { return refusal_; }
   int64_t body_bytes() const { return body_bytes_; }
 
  private:
@@ -47,6 +49,7 @@ class Answer {
   void ReadBody(std::string_view bytes, int64_t now);
   void ReadChunks(std::string_view bytes, int64_t now);
   bool ReadLine(std::string_view* bytes);
+  void ReadContent(std::string_view bytes, int64_t now);
   void ReadEvents(std::string_view bytes, int64_t now);
   void ReadEvent(std::string_view event, int64_t now);
 
@@ -56,6 +59,7 @@ class Answer {
   std::string head_;
   std::string line_;
   std::string event_;
+  std::string refusal_;
   int status_ = 0;
   bool closes_ = false;
   bool chunked_ = false;

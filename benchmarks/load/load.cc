@@ -209,7 +209,10 @@ void Load::Finish(std::size_t index) {
   const Answer& answer = connection.answer;
   const int64_t now = Now();
   ++results_.statuses[answer.status()];
-  if (answer.status() != 200) return Fail(index, Fault::kStatus);
+  if (answer.status() != 200) {
+    if (results_.first_refusal.empty()) results_.first_refusal = answer.refusal();
+    return Fail(index, Fault::kStatus);
+  }
   if (options_.frames) {
     results_.frames += answer.frames();
     if (answer.frames() != *options_.frames) return Fail(index, Fault::kFrames);

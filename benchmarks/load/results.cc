@@ -14,6 +14,16 @@ double PerUnit(double seconds, long units) {
   return units > 0 ? seconds * 1e6 / static_cast<double>(units) : 0;
 }
 
+/// As a JSON string; what is not plain ASCII becomes a question mark.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c >= ' ' && c < 127 ? c : '?';
+  }
+  return quoted + '"';
+}
+
 }  // namespace
 
 Watch::Watch(const std::vector<int>& pids) {
@@ -83,11 +93,11 @@ std::string ResultsJson(Results* results, Watch* watch, int connections) {
       results->seconds > 0 ? static_cast<double>(results->finished()) / results->seconds : 0;
   return fmt::format(
       R"({{"connections":{},"seconds":{:.3f},"started":{},"succeeded":{},"failed":{},)"
-      R"("faults":{{{}}},"statuses":{{{}}},"rate":{:.2f},"frames":{},"connections_opened":{},)"
+      R"("faults":{{{}}},"statuses":{{{}}},"first_refusal":{},"rate":{:.2f},"frames":{},"connections_opened":{},)"
       R"("dropped":{},"headers_ms":{},"first_frame_ms":{},"whole_ms":{},"gap_ms":{},{}}})",
       connections, results->seconds, results->started, results->succeeded, results->failed, faults,
-      statuses, rate, results->frames, results->connections_opened, results->dropped,
-      results->headers.Json(), results->first_frame.Json(), results->whole.Json(),
+      statuses, Quoted(results->first_refusal), rate, results->frames, results->connections_opened,
+      results->dropped, results->headers.Json(), results->first_frame.Json(), results->whole.Json(),
       results->gaps.Json(), watch->Json(*results));
 }
 

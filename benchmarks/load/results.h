@@ -19,6 +19,8 @@ struct Results {
   long failed = 0;
   long faults[kFaults] = {};
   std::map<int, long> statuses;
+  /// The beginning of the first refusal's body.
+  std::string first_refusal;
   long frames = 0;
   long connections_opened = 0;
   /// Idle connections the peer closed while they were held.

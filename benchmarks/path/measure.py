@@ -3,6 +3,7 @@
 import json
 import statistics
 import subprocess
+import time
 
 
 class Failed(Exception):
@@ -31,6 +32,18 @@ def load(binary, system, behaviour, *arguments, stream=None):
     if not result["processes_alive"]:
         raise Failed(f"{system.name} died under load")
     return result
+
+
+def warm_up(binary, system):
+    """Asks until everything is answered well: a port that is open need not mean ready."""
+    end = time.monotonic() + 20
+    while True:
+        result = load(binary, system, "ok", "-n", 50)
+        if result["failed"] == 0:
+            return
+        if time.monotonic() > end:
+            raise Failed(f"{system.name} does not answer: {result}")
+        time.sleep(0.05)
 
 
 def at(result, path):
@@ -88,7 +101,7 @@ class Bench:
             for system in systems if repeat % 2 == 0 else reversed(systems):
                 try:
                     system.start()
-                    load(self.hotel_load, system, "ok", "-n", 50)  # warms it up
+                    warm_up(self.hotel_load, system)
                     result = load(self.hotel_load, system, behaviour, *arguments, stream=stream)
                 finally:
                     system.stop()
@@ -96,5 +109,5 @@ class Bench:
                 self.log(f"  {name:<28} {system.name:<12} {repeat + 1}/{repeats}: "
                          f"{result['rate']:9.1f}/s {result['cpu_us_per_request']:8.1f} us CPU "
                          f"{result['succeeded']} good {result['failed']} failed "
-                         f"{result['faults'] or ''}")
+                         f"{result['faults'] or ''} {result['first_refusal']}")
         return runs

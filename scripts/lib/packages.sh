@@ -12,6 +12,8 @@ packages=(
   # the tests
   catch2
 )
+# Only the benchmarks need these.
+bench_packages=(nginx-light libbenchmark-dev)
 # Only the test of the official client needs these; a Node from elsewhere will do as well.
 node_packages=(nodejs npm)
 
@@ -20,10 +22,11 @@ has_node() {
     ((BASH_REMATCH[1] >= 18))
 }
 
-# install_packages [with-node]: installs what is missing; asks nothing.
+# install_packages [with-node] [with-bench]: installs what is missing; asks nothing.
 install_packages() {
   local missing=() package wanted=("${packages[@]}")
-  if [[ "${1:-}" == with-node ]] && ! has_node; then wanted+=("${node_packages[@]}"); fi
+  if [[ " $* " == *" with-node "* ]] && ! has_node; then wanted+=("${node_packages[@]}"); fi
+  if [[ " $* " == *" with-bench "* ]]; then wanted+=("${bench_packages[@]}"); fi
   for package in "${wanted[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
       missing+=("$package")
