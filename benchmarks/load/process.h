@@ -2,7 +2,7 @@
 
 namespace hotel::load {
 
-/// What /proc says about one process: all its threads, those that have ended included.
+/// What the kernel knows of one process: all its threads, those that have ended included.
 class Process {
  public:
   explicit Process(int pid) : pid_(pid) {}

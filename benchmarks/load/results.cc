@@ -65,11 +65,11 @@ std::string Watch::Json(const Results& results) {
     peak += entry.rss_peak;
     half += entry.rss_peak_half;
     list +=
-        fmt::format(R"({}{{"pid":{},"cpu_seconds":{:.2f},"rss_kib_before":{},"rss_kib_peak":{}}})",
+        fmt::format(R"({}{{"pid":{},"cpu_seconds":{:.4f},"rss_kib_before":{},"rss_kib_peak":{}}})",
                     list.empty() ? "" : ",", entry.process.pid(), now - entry.cpu_before,
                     entry.rss_before, entry.rss_peak);
   }
-  return fmt::format(R"("processes":[{}],"processes_alive":{},"cpu_seconds":{:.2f},)"
+  return fmt::format(R"("processes":[{}],"processes_alive":{},"cpu_seconds":{:.4f},)"
                      R"("cpu_us_per_request":{:.2f},"cpu_us_per_frame":{:.3f},)"
                      R"("cpu_share":{:.5f},"rss_kib_before":{},"rss_kib_peak_first_half":{},)"
                      R"("rss_kib_peak":{})",

@@ -30,7 +30,10 @@ def arguments():
     parser.add_argument("--write-docs", action="store_true", help="put the table into the documentation")
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the build")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the results")
-    return parser.parse_args()
+    options = parser.parse_args()
+    # What is started runs in a folder of its own.
+    options.bin = options.bin.resolve()
+    return options
 
 
 def chosen_parts(options):
@@ -44,8 +47,14 @@ def chosen_parts(options):
 
 def main():
     options = arguments()
+    programs = {name: options.bin / path for name, path in (
+        ("hoteld", "server/hoteld"), ("hotel-sim", "server/hotel-sim"),
+        ("hotel-load", "benchmarks/load/hotel-load"))}
+    missing = [str(path) for path in programs.values() if not os.access(path, os.X_OK)]
     if systems.Nginx.binary() is None:
-        sys.exit("bench: nginx is missing")
+        missing.append("nginx")
+    if missing:
+        sys.exit("bench: missing: " + ", ".join(missing))
     limit = systems.raise_file_limit()
     if limit < 12000:
         print(f"bench: only {limit} descriptors a process: the runs with thousands of connections will "
@@ -55,15 +64,14 @@ def main():
         print(f"bench: WARNING: load average {load_before:.1f}: these figures are not final", flush=True)
 
     began = time.monotonic()
-    sim = systems.Sim(str(options.bin / "server/hotel-sim")).start()
+    sim = systems.Sim(str(programs["hotel-sim"])).start()
     try:
-        hoteld = str(options.bin / "server/hoteld")
+        hoteld = str(programs["hoteld"])
         every = {"direct": systems.Direct(sim), "nginx": systems.Nginx(sim),
                  "hoteld": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS),
                  "hoteld+key": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, True, "hoteld+key"),
                  "portkey": systems.Portkey(options.rival, sim) if options.rival else None}
-        bench = measure.Bench(str(options.bin / "benchmarks/load/hotel-load"),
-                              lambda line: print(line, flush=True))
+        bench = measure.Bench(str(programs["hotel-load"]), lambda line: print(line, flush=True))
         the_plan = plan.Plan(bench, every, options.quick)
         for part in chosen_parts(options):
             getattr(the_plan, PARTS[part])()
@@ -82,6 +90,8 @@ def main():
     file.write_text(json.dumps(results, indent=1) + "\n")
     print("\n" + report.heading(info))
     print("\n" + report.text_table(the_plan.rows) + "\n")
+    goals = [row.good for row in the_plan.rows if row.good is not None]
+    print(f"bench: {goals.count(True)} goals met, {goals.count(False)} missed")
     for doubt in report.doubts(info):
         print(f"bench: NOT FINAL: {doubt}")
     if options.write_docs:

@@ -124,17 +124,17 @@ class Plan:
     def curve(self):
         """What a stream costs, from few to many: 20 frames, 200 ms apart."""
         behaviour, frames = (BRISK, 5) if self.quick else (SLOW, 20)
-        cost = {}
+        cost = {"hoteld": {}, "nginx": {}}
         for count in (100, 4000) if self.quick else (100, 1000, 4000):
             rounds = max(1, 400 // count) if not self.quick else 1
             runs = self.run(f"streams 5/s, {count}", [self.nginx, self.hoteld], behaviour,
                             "-c", count, "-n", count * rounds, "--ramp", 1000, stream=frames)
             name = f"{count} streams of 5 frames a second"
             row = self.pair(runs, "cpu_us_per_request", name + f" ({frames} frames), CPU", "us/stream")
-            cost[count] = row.hoteld
+            cost["hoteld"][count], cost["nginx"][count] = row.hoteld, row.nginx
             self.rows += [row, none_failed(name, runs)]
         row = Row("Cost of a stream at 4000 against 100", "x",
-                  cost[4000] / cost[100] if cost[100] else None)
+                  *(cost[system][4000] / cost[system][100] for system in ("hoteld", "nginx")))
         self.rows.append(at_most(row, 1.5, "at most 1.5 x"))
 
     def long_streams(self):
