@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <spdlog/logger.h>
+#include <spdlog/async.h>
+#include <spdlog/async_logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "libhotel/base/redact.h"
@@ -16,6 +17,7 @@
 namespace hotel::server {
 namespace {
 
+constexpr std::size_t kQueuedLines = 4096;
 constexpr const char* kLevelNames[] = {"debug", "info", "warn", "error"};
 
 std::string Now() {
@@ -50,14 +52,25 @@ LogOptions LogOptionsFrom(const settings::EnvLookup& env) {
 
 Log::Log(LogOptions options)
     : options_(std::move(options)),
-      out_(std::make_shared<spdlog::logger>("hoteld",
-                                            std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
+      writer_(std::make_shared<spdlog::details::thread_pool>(kQueuedLines, 1)),
+      out_(std::make_shared<spdlog::async_logger>(
+          "hoteld", std::make_shared<spdlog::sinks::stderr_sink_mt>(), writer_,
+          spdlog::async_overflow_policy::overrun_oldest)) {
   out_->set_pattern("%v");
   out_->set_level(spdlog::level::trace);
   out_->set_error_handler([](const std::string&) {});  // a closed stderr must not end anything
 }
 
-Log::~Log() = default;
+Log::~Log() { TellDropped(); }
+
+void Log::TellDropped() {
+  const std::size_t dropped = writer_->overrun_counter();
+  const std::size_t told = dropped_told_.exchange(dropped);
+  if (dropped <= told) return;
+  auto line = Begin("warn", "log", "lines were dropped because they could not be written in time");
+  line.Number("lines", static_cast<std::int64_t>(dropped - told));
+  out_->info("{}", line.text());
+}
 
 bool Log::DebugOn(std::string_view scope) const {
   if (options_.debug_all) return true;
@@ -112,13 +125,12 @@ void Log::Info(std::string_view scope, std::string_view message, const Fields& f
   Write(Level::kInfo, scope, message, fields);
 }
 void Log::Warn(std::string_view scope, std::string_view message, const Fields& fields) {
+  TellDropped();
   Write(Level::kWarn, scope, message, fields);
 }
 void Log::Error(std::string_view scope, std::string_view message, const Fields& fields) {
   Write(Level::kError, scope, message, fields);
 }
-
-void Log::Flush() { out_->flush(); }
 
 void RecordLogger::Record(const RequestRecord& record) {
   log_->InfoLine("request", "finished", observe::RecordLine(record));

@@ -2,6 +2,8 @@
 #ifndef SERVER_LOG_H_
 #define SERVER_LOG_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,7 +19,10 @@
 
 namespace spdlog {
 class logger;
+namespace details {
+class thread_pool;
 }
+}  // namespace spdlog
 
 namespace hotel::server {
 
@@ -31,11 +36,13 @@ struct LogOptions {
 LogOptions LogOptionsFrom(const settings::EnvLookup& env);
 
 /// Thread-safe. Control characters are escaped, so that a line is always one line; key-shaped words
-/// are masked.
+/// are masked. Lines are written by a thread of their own, so that a slow disk or a full pipe holds
+/// up no request; when more than a few thousand wait the oldest are dropped, and the count is told
+/// at the next warning or at the end.
 class Log {
  public:
   explicit Log(LogOptions options);
-  ~Log();
+  ~Log();  ///< writes what waits
 
   using Value = std::variant<std::string, std::int64_t, bool>;
   using Fields = std::vector<std::pair<std::string, Value>>;
@@ -49,15 +56,17 @@ class Log {
   /// Info, with attributes that are already written as `name=value` pairs.
   void InfoLine(std::string_view scope, std::string_view message, std::string_view attributes);
 
-  void Flush();
-
  private:
   enum class Level { kDebug, kInfo, kWarn, kError };
   void Write(Level level, std::string_view scope, std::string_view message, const Fields& fields);
   bool DebugOn(std::string_view scope) const;
 
+  void TellDropped();
+
   const LogOptions options_;
+  const std::shared_ptr<spdlog::details::thread_pool> writer_;
   const std::shared_ptr<spdlog::logger> out_;
+  std::atomic<std::size_t> dropped_told_{0};
 };
 
 /// Logs one line per finished request.

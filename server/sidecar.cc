@@ -233,7 +233,6 @@ void Sidecar::Stop(int signal) {
   hotel_->Close();
   loop_->Stop();
   log_.Info(kScope, "stopped");
-  log_.Flush();
 }
 
 }  // namespace

@@ -159,6 +159,11 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
   // Removing a handle must not wait for the resolver thread that works for it.
   set.Set(CURLOPT_QUICK_EXIT, 1L);
 
+  // Memory of one exchange: the smallest buffer for sending (64 KiB otherwise, for every stream),
+  // and a receive buffer that still takes a full TLS record.
+  set.Set(CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
+  set.Set(CURLOPT_BUFFERSIZE, 16384L);
+
   // Connections.
   set.Set(CURLOPT_OPENSOCKETFUNCTION, callbacks.open_socket);
   set.Set(CURLOPT_OPENSOCKETDATA, callbacks.context);
