@@ -20,6 +20,8 @@ constexpr Events kListen = EPOLLIN | EPOLLRDHUP;
 constexpr std::size_t kIdleCapacity = 4096;
 constexpr Duration kLingerSilence = std::chrono::seconds(2);
 constexpr Duration kLingerTime = std::chrono::seconds(10);
+/// How long a connection on which nothing was ever said may take to begin once the front drains.
+constexpr Duration kDrainGrace = std::chrono::seconds(1);
 
 /// Gives memory back that an idle connection does not need.
 void Trim(std::string* buffer) {
@@ -73,7 +75,14 @@ void Client::TurnAway() {
 
 void Client::Drain() {
   keep_ = false;
-  if (state_ == State::kHead && !NextHeadBegun()) Close();
+  if (state_ != State::kHead || NextHeadBegun()) return;
+  // What has arrived was sent to a server that was still serving: closing would lose it.
+  Read();
+  if (state_ != State::kHead || NextHeadBegun()) return;
+  if (served_ > 0) return Close();
+  // Who has just connected is about to send; a connection that idles may be closed at any time.
+  const TimePoint grace = host_->loop().Now() + kDrainGrace;
+  SetDeadline(deadline_ ? std::min(*deadline_, grace) : grace);
 }
 
 void Client::Cut() { Close(); }
@@ -107,7 +116,8 @@ void Client::OnEvents(Events events) {
       SetInterest(interest_ & ~Events{EPOLLIN});
     return;
   }
-  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) Read();
+  if ((events & EPOLLOUT) != 0) Flush();  // a "100 Continue" that found no room
+  if (state_ != State::kClosed && (events & (EPOLLIN | EPOLLRDHUP)) != 0) Read();
 }
 
 void Client::Read() {
@@ -123,7 +133,7 @@ void Client::Read() {
     return SetDeadline(std::min(now + kLingerSilence, *body_limit_));
   }
   if (got == 0) return Close();
-  const bool first = state_ == State::kHead && in_.empty();
+  const bool first = state_ == State::kHead && !std::exchange(head_begun_, true);
   std::string_view bytes(scratch.data(), static_cast<std::size_t>(got));
   if (state_ == State::kBody && !chunked_) {
     // Straight to where it belongs: a large body is copied once.
@@ -148,7 +158,9 @@ void Client::Process() {
 bool Client::ProcessHead() {
   const FrontOptions& options = host_->options();
   // Empty lines in front of a request line are skipped (RFC 9112, 2.2).
-  while (in_.compare(0, 2, "\r\n") == 0) in_.erase(0, 2);
+  std::size_t blank = 0;
+  while (in_.compare(blank, 2, "\r\n") == 0) blank += 2;
+  in_.erase(0, blank);
   const HeadScan scan = ScanHead(in_);
   if (scan.state == HeadScan::State::kMalformed) {
     Refuse({400, "malformed_request", "lines must end in CR LF"});
@@ -190,7 +202,14 @@ bool Client::ProcessHead() {
     return false;
   }
   proxied_ = admission.proxied;
-  if (head_.content_length > options.max_body_bytes) {
+  if (proxied_ && !head_.chunked && !head_.has_length) {
+    Refuse({411, "length_required", "the request needs a Content-Length or chunked coding"});
+    return false;
+  }
+  const std::size_t limit = proxied_
+                                ? options.max_body_bytes
+                                : std::min(options.max_body_bytes, options.max_plain_body_bytes);
+  if (head_.content_length > limit) {
     Refuse({413, "request_too_large", "the request body is larger than server.max_request_size"});
     return false;
   }
@@ -201,7 +220,7 @@ bool Client::ProcessHead() {
     return false;
   }
   if (head_.chunked) {
-    chunked_.emplace(options.max_body_bytes);
+    chunked_.emplace(limit);
   } else {
     // Room for the whole body, unless somebody only claims that much.
     body_.reserve(static_cast<std::size_t>(
@@ -387,7 +406,7 @@ void Client::Flush() {
       out_at_ = 0;
     }
     SetInterest(interest_ | EPOLLOUT);
-    if (unsent() < before || !deadline_) {
+    if (state_ == State::kAnswer && (unsent() < before || !deadline_)) {
       SetDeadline(host_->loop().Now() + host_->options().write_stall_timeout);
     }
   } else {
@@ -421,8 +440,9 @@ void Client::AnswerDone() {
   }
   if (!keep_ || host_->draining()) return Close();
   state_ = State::kHead;
+  head_begun_ = !in_.empty();
   SetInterest(kListen);
-  if (in_.empty()) {
+  if (!head_begun_) {
     Trim(&in_);
     return SetDeadline(host_->loop().Now() + host_->options().keep_alive_timeout);
   }

@@ -112,7 +112,8 @@ class Client final : public std::enable_shared_from_this<Client> {
   State state_ = State::kHead;
   net::EventLoop::Events interest_ = 0;
 
-  std::string in_;  // bytes received and not consumed
+  std::string in_;           // bytes received and not consumed
+  bool head_begun_ = false;  // a byte of the next head has come, be it of an empty line
   RequestHead head_;
   bool proxied_ = false;
   bool counted_ = false;  // by BeginProxied

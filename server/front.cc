@@ -62,7 +62,7 @@ class LoopFront final : public Front, public ClientHost {
   /// Runs `task` on the loop and waits for it.
   void OnLoop(const std::function<void()>& task);
   void WatchListener();
-  void Accept();
+  void Accept(int most = kAcceptBatch);
   void Adopt(Fd fd);
 
   const FrontOptions options_;
@@ -110,8 +110,8 @@ void LoopFront::WatchListener() {
   }
 }
 
-void LoopFront::Accept() {
-  for (int i = 0; i < kAcceptBatch; ++i) {
+void LoopFront::Accept(int most) {
+  for (int i = 0; i < most; ++i) {
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.valid()) {
       Adopt(std::move(fd));
@@ -187,6 +187,9 @@ void LoopFront::StopAccepting() {
   if (stopped_) return;
   OnLoop([this] {
     if (draining_) return;
+    // Those who wait to be accepted hold an established connection and may have sent a request.
+    loop_->CancelTimer(accept_timer_);
+    if (handler_ != nullptr) Accept(kListenBacklog);
     draining_ = true;
     loop_->CancelTimer(accept_timer_);
     loop_->Unwatch(listener_.get());

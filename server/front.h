@@ -80,6 +80,8 @@ struct FrontOptions {
   std::string host = "127.0.0.1";
   int port = 0;  ///< 0 = any free one
   std::size_t max_body_bytes = std::size_t{50} << 20;
+  /// The same for requests that are not proxied: some of them need no key.
+  std::size_t max_plain_body_bytes = std::size_t{64} << 10;
   HeadLimits head;
   Duration head_timeout = std::chrono::seconds(10);
   Duration body_stall_timeout = std::chrono::seconds(30);   ///< without progress
@@ -112,8 +114,9 @@ class Front {
   /// Starts to accept. `handler` must outlive the front's Stop.
   virtual void Serve(RequestHandler* handler) = 0;
 
-  /// No connection is accepted and none kept for another request from here on; requests that have
-  /// begun go on. The port is free again when it returns. Idempotent.
+  /// No connection is accepted and none kept for another request from here on. Whatever the system
+  /// has received by then is still served: connections that wait to be accepted and requests that
+  /// were not read yet. The port is free again when it returns. Idempotent.
   virtual void StopAccepting() = 0;
 
   /// Waits until no connection is open; false when `timeout` passed first.

@@ -122,6 +122,7 @@ std::optional<RequestError> ApplyFields(RequestHead* out) {
   if (codings == 1 && out->http10) return Malformed("Transfer-Encoding in an HTTP/1.0 request");
   if (hosts > 1 || (hosts == 0 && !out->http10)) return Malformed("exactly one Host is needed");
   out->chunked = codings == 1;
+  out->has_length = lengths == 1;
   out->keep_alive = !close && (!out->http10 || keep);
   return std::nullopt;
 }

@@ -31,6 +31,7 @@ struct RequestHead {
   bool keep_alive = true;            ///< what version and Connection ask for
   bool chunked = false;              ///< the body is in chunked transfer coding
   std::uint64_t content_length = 0;  ///< 0 also when none was given
+  bool has_length = false;           ///< a Content-Length was given
   bool expects_continue = false;
 
   bool has_body() const noexcept { return chunked || content_length > 0; }

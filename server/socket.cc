@@ -16,8 +16,6 @@
 namespace hotel::server {
 namespace {
 
-constexpr int kBacklog = 4096;
-
 std::string ErrnoText(int error) { return std::strerror(error); }
 
 }  // namespace
@@ -47,7 +45,7 @@ absl::StatusOr<Fd> ListenTcp(const std::string& host, int port) {
     // SO_REUSEADDR alone: with SO_REUSEPORT a second server would share the port unnoticed.
     if (fd.valid() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
         ::bind(fd.get(), info->ai_addr, info->ai_addrlen) == 0 &&
-        ::listen(fd.get(), kBacklog) == 0) {
+        ::listen(fd.get(), kListenBacklog) == 0) {
       return fd;
     }
     error = errno;

@@ -28,6 +28,9 @@ class Fd {
   int fd_ = -1;
 };
 
+/// How many connections may wait to be accepted.
+inline constexpr int kListenBacklog = 4096;
+
 /// A non-blocking TCP socket that listens on `host:port` with a deep backlog.
 absl::StatusOr<Fd> ListenTcp(const std::string& host, int port);
 

@@ -16,8 +16,19 @@ import time
 import unittest
 
 HOTELD = os.environ.get("HOTELD", "build/server/hoteld")
+HOTEL_SIM = os.environ.get("HOTEL_SIM", "build/server/hotel-sim")
 KEY = "vk-test-0123456789abcdef"
 DEADLINE = 20.0
+# Sanitizers keep freed memory and map shadows: bounds on memory are looser then.
+SANITIZED = os.environ.get("HOTEL_SANITIZED") == "1"
+LONG = os.environ.get("HOTEL_LONG_TESTS") == "1"
+SEED = int(os.environ.get("HOTEL_SEED", "20260701"))
+MIB = 1 << 20
+
+
+def memory_bound(plain):
+    """`plain` bytes in a plain build; what a sanitizer may add on top of it otherwise."""
+    return plain * 3 + 512 * MIB if SANITIZED else plain
 
 
 def wait_until(condition, what, timeout=DEADLINE):
@@ -58,6 +69,7 @@ class Upstream:
         self.seen = []
         self.lock = threading.Lock()
         self.stopped = threading.Event()
+        self.open = 0  # connections
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", 0))
@@ -84,6 +96,8 @@ class Upstream:
     def _serve(self, conn):
         conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         buffer = bytearray()
+        with self.lock:
+            self.open += 1
         try:
             with conn:
                 while True:
@@ -97,6 +111,9 @@ class Upstream:
                         return
         except OSError:
             return
+        finally:
+            with self.lock:
+                self.open -= 1
 
     @staticmethod
     def _read(conn, buffer):
@@ -395,6 +412,22 @@ class Hoteld:
             body = json.dumps(body).encode()
         return self.request("POST", "/v1/chat/completions", body, headers)
 
+    def rss(self):
+        """Resident memory, in bytes."""
+        with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
+            for line in file:
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) * 1024
+        raise AssertionError("no VmRSS")
+
+    def descriptors(self):
+        return len(os.listdir("/proc/%d/fd" % self.process.pid))
+
+    def cpu_seconds(self):
+        with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def signal(self, number):
         self.process.send_signal(number)
 
@@ -419,6 +452,34 @@ class Hoteld:
 
     def remove(self):
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Sim:
+    """A running hotel-sim: an upstream for loads that are too much for threads of this process."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [HOTEL_SIM, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        line = self.process.stdout.readline()
+        if b"listening on http://" not in line:
+            raise AssertionError("hotel-sim did not start: %r" % line)
+        self.address = ("127.0.0.1", int(line.strip().rpartition(b":")[2]))
+        self.url = "http://127.0.0.1:%d/v1" % self.address[1]
+
+    def stats(self):
+        with Client(self.address) as client:
+            client.send(b"GET /stats HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n")
+            return client.read_answer().json()
+
+    def open_connections(self):
+        """Without the one that asks."""
+        return self.stats()["open_connections"] - 1
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(DEADLINE)
+        self.process.stdout.close()
 
 
 def config(providers, groups=None, extra="", server="", keys=True):
@@ -450,6 +511,11 @@ class TestCase(unittest.TestCase):
         upstream = Upstream(script)
         self.addCleanup(upstream.stop)
         return upstream
+
+    def sim(self):
+        sim = Sim()
+        self.addCleanup(sim.stop)
+        return sim
 
     def hoteld(self, config_text, **options):
         hoteld = Hoteld(config_text, **options)

@@ -95,6 +95,7 @@ TEST_CASE("a head gives its fields and framing") {
   CHECK_FALSE(head.chunked);
   CHECK(head.keep_alive);
   CHECK(head.expects_continue);
+  CHECK(head.has_length);
   CHECK(FindHeader(head.headers, "x-a") == "b c");
   CHECK(FindHeader(head.headers, "x-empty").empty());
 }
