@@ -176,7 +176,6 @@ absl::StatusOr<Secret> Sidecar::ReadMasterKey() {
 
 absl::Status Sidecar::Start() {
   const auto& server = config_.server;
-  BlockStopSignals();
   auto lock = LockDataDir(server.data_dir);
   if (!lock.ok()) return lock.status();
   lock_ = std::move(*lock);
@@ -244,6 +243,8 @@ int RunSidecar(int argc, char** argv) {
   auto config = ReadSettings(*line);
   if (!config) return 2;
   if (line->check) return 0;
+  // Before the first thread is started: all of them inherit it.
+  BlockStopSignals();
   return Sidecar(std::move(*line), std::move(*config)).Run();
 }
 
