@@ -40,10 +40,12 @@ def warm_up(binary, system):
     while True:
         result = load(binary, system, "ok", "-n", 50)
         if result["failed"] == 0:
-            return
+            break
         if time.monotonic() > end:
             raise Failed(f"{system.name} does not answer: {result}")
         time.sleep(0.05)
+    if system.warm_seconds:
+        load(binary, system, "ok", "-c", 8, "-t", system.warm_seconds)
 
 
 def at(result, path):

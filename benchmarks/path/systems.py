@@ -39,6 +39,7 @@ class Program:
 
     path = "/v1/chat/completions"
     headers = ()
+    warm_seconds = 0
 
     def __init__(self, name):
         self.name = name
@@ -116,6 +117,7 @@ class Direct:
 
     name = "direct"
     headers = ()
+    warm_seconds = 0
 
     def __init__(self, sim):
         self.sim = sim
@@ -233,6 +235,8 @@ http {{
 
 class Portkey(Program):
     """The most used gateway on Node, as its npm package starts it."""
+
+    warm_seconds = 4  # its code is compiled while it runs
 
     def __init__(self, folder, sim):
         super().__init__("portkey")
