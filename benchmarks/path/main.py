@@ -78,7 +78,7 @@ def main():
     finally:
         sim.stop()
 
-    info = {"date": report.today(), "revision": report.revision(ROOT), "quick": options.quick,
+    info = {"date": report.today(), "revision": report.revision(ROOT, options.bin), "quick": options.quick,
             "load_before": load_before, "machine": report.machine(),
             "versions": {name: every[name].version() for name in ("hoteld", "nginx", "portkey")
                          if every[name] is not None},

@@ -22,7 +22,10 @@ def machine():
             "system": release.group(1) if release else "Linux", "kernel": platform.release()}
 
 
-def revision(root):
+def revision(root, build):
+    """The commit that was built; a build folder elsewhere may hold any."""
+    if build != root / "build":
+        return f"unknown (built in {build})"
     done = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"],
                           capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
