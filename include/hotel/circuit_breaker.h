@@ -69,7 +69,8 @@ class CircuitBreaker;
 class Permit {
  public:
   Permit() = default;
-  Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced);
+  Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced,
+         bool probe = false);
   Permit(Permit&& other) noexcept;
   Permit& operator=(Permit&& other) noexcept;
   ~Permit();
@@ -80,6 +81,9 @@ class Permit {
   std::uint64_t generation() const noexcept { return generation_; }
   /// False when the permit was given while the breaker was switched off.
   bool enforced() const noexcept { return enforced_; }
+  /// True when a half-open circuit gave the permit. Its attempt is a single try (decisions,
+  /// section 4).
+  bool probe() const noexcept { return probe_; }
 
   /// Reports the one verdict of this attempt and ends the permit. REQUIRES: valid().
   BreakerEffect Report(const CircuitReport& report, TimePoint now);
@@ -89,6 +93,7 @@ class Permit {
   CircuitKey key_;
   std::uint64_t generation_ = 0;
   bool enforced_ = true;
+  bool probe_ = false;
 };
 
 /// The answer to "may I?": a permit, or the instant at which asking again makes sense.

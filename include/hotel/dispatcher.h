@@ -37,13 +37,14 @@ const char* TransportPhaseName(TransportPhase phase) noexcept;
 /// What went wrong underneath HTTP.
 enum class TransportError {
   kNone,
-  kResolve,      ///< the name has no address
+  kResolve,         ///< the name has no address
   kRefusedAddress,  ///< the address policy forbids where the name leads
-  kConnect,      ///< refused, unreachable, connect timeout
-  kTls,          ///< handshake or certificate
-  kInterrupted,  ///< reset, broken pipe, closed before the answer was complete
-  kProtocol,     ///< what came is not HTTP, or breaks its framing
-  kTooLarge,     ///< the answer's head exceeds the dispatcher's bounds
+  kConnect,         ///< refused, unreachable
+  kConnectTimeout,  ///< UpstreamRequest::connect_timeout passed
+  kTls,             ///< handshake or certificate
+  kInterrupted,     ///< reset, broken pipe, closed before the answer was complete
+  kProtocol,        ///< what came is not HTTP, or breaks its framing
+  kTooLarge,        ///< the answer's head exceeds the dispatcher's bounds
   kOther,
 };
 const char* TransportErrorName(TransportError error) noexcept;

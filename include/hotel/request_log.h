@@ -1,4 +1,5 @@
-// The record of a finished request and of every attempt it made (seed 000, "The per-attempt trail").
+// The record of a finished request and of every attempt it made (seed 000, "The per-attempt
+// trail").
 #ifndef HOTEL_REQUEST_LOG_H_
 #define HOTEL_REQUEST_LOG_H_
 
@@ -18,9 +19,11 @@ struct AttemptRecord {
   std::string provider_id;
   std::string provider;  ///< routing form
   std::string model;     ///< upstream model id
-  std::optional<int> status;  ///< upstream status, none when no head was seen
+  int tries = 0;         ///< exchanges inside the attempt (resilience.retry); 0 = nothing was sent
+  std::optional<int> status;  ///< upstream status of the last try, none when no head was seen
   ErrorKind error_kind = ErrorKind::kNone;
-  /// Up to 160 bytes of sanitized, credential-masked reason. Never prompt or answer text.
+  /// Of the last try: up to 160 bytes of sanitized, credential-masked reason. Never prompt or
+  /// answer text.
   std::string detail;
   Duration duration{};
   std::optional<Duration> ttft;  ///< first output frame, from the request's arrival; streams only
@@ -51,8 +54,8 @@ struct RequestRecord {
 
 /// Receives one record per request that reached the router, after its end.
 ///
-/// `Record` is called on a loop thread with no lock held: it must return quickly, must not throw and
-/// can not fail the request.
+/// `Record` is called on a loop thread with no lock held: it must return quickly, must not throw
+/// and can not fail the request.
 class RequestLog {
  public:
   virtual ~RequestLog() = default;

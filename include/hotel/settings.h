@@ -63,19 +63,47 @@ struct FailoverSettings {
   bool exhaustion_status_429 = true;
 };
 
+/// Repeats of one exchange at the same candidate, inside its attempt (decisions, section 4: the
+/// last try decides, one failure is charged). Only transport failures that are safe to repeat are:
+/// those before the request left (lookup, connect, TLS) and interruptions behind it (reset,
+/// unexpected end, a kept connection that had closed). Timeouts and answers that break HTTP never
+/// are.
+///
+/// One request makes at most (1 + max_retries) exchanges per candidate (F017).
+struct RetrySettings {
+  /// Further tries behind the first; 0 = one try. >= 0. `resilience.retry.max_retries`
+  int max_retries = 0;
+  /// Wait before the second try. 0 = none. `resilience.retry.initial_backoff`
+  Duration initial_backoff{};
+  /// Ceiling of every wait, jitter included. `resilience.retry.max_backoff`
+  Duration max_backoff{};
+  /// Multiplies the wait with each further try. >= 1. `resilience.retry.backoff_factor`
+  double backoff_factor = 1;
+  /// Share of the wait that is drawn at random, up and down. 0 to 1.
+  /// `resilience.retry.jitter_factor`
+  double jitter_factor = 0;
+  /// True: as above; false: nothing is repeated. `resilience.retry.on_transport` (replay_safe,
+  /// none)
+  bool on_transport = true;
+  /// True: streams as well, as long as no byte of the answer's body came; false: streams never.
+  /// `resilience.retry.streaming` (transport, never)
+  bool streaming = true;
+};
+
 /// How long things may take. All are checked against the monotonic clock.
 struct TimeoutSettings {
   /// One attempt at one candidate, from its start. > 0. `timeouts.request_timeout`
   Duration request_timeout{};
-  /// Multiplies request_timeout for streams and long-running endpoints. >= 1. `timeouts.long_factor`
+  /// Multiplies request_timeout for streams and long-running endpoints. >= 1.
+  /// `timeouts.long_factor`
   int long_factor = 1;
   /// The whole request may take this many (multiplied) request timeouts, from arrival; 0 = no
   /// overall deadline. `timeouts.deadline_factor`
   int deadline_factor = 0;
-  /// From an attempt's start to the first frame that carries model output, on streams; 0 = commit
+  /// From a try's start to the first frame that carries model output, on streams; 0 = commit
   /// at once. `timeouts.ttft_timeout`
   Duration ttft_timeout{};
-  /// From an attempt's start to the end of the upstream's response head; 0 = not limited.
+  /// From a try's start to the end of the upstream's response head; 0 = not limited.
   /// `timeouts.upstream_header_timeout`
   Duration upstream_header_timeout{};
   /// Name lookup, TCP connect and TLS handshake together; > 0. `timeouts.connect_timeout`
@@ -103,6 +131,7 @@ struct CircuitBreakerSettings {
 /// Everything that may differ from provider to provider.
 struct EngineSettings {
   FailoverSettings failover;
+  RetrySettings retry;
   TimeoutSettings timeouts;
   CircuitBreakerSettings circuit_breaker;
 };

@@ -91,6 +91,8 @@ const char* TransportErrorName(TransportError error) noexcept {
       return "refused_address";
     case TransportError::kConnect:
       return "connect";
+    case TransportError::kConnectTimeout:
+      return "connect_timeout";
     case TransportError::kTls:
       return "tls";
     case TransportError::kInterrupted:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libhotel/decide/retry.h"
 #include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
 
@@ -51,6 +52,8 @@ std::optional<TimePoint> AttemptMachine::next_wake() const {
       return overall_deadline_;
     case Phase::kBackoff:
       return overall_deadline_ ? std::min(*overall_deadline_, backoff_until_) : backoff_until_;
+    case Phase::kBetweenTries:
+      return std::min(NextDeadline().at, attempt_.try_start);
     case Phase::kRunning:
       break;
   }
@@ -70,14 +73,12 @@ void AttemptMachine::On(const Admitted& event, TimePoint now, Actions* out) {
     last_timeout_ = TimeoutKind::kOverall;
     return Done(FailureAnswer(TimeoutKind::kOverall), out);
   }
-  phase_ = Phase::kRunning;
   attempt_.start = now;
+  attempt_.probe = event.probe;
   ++started_;
   ++contacted_;
   last_timeout_.reset();
-  const Duration left = NextDeadline().at - now;
-  Push(out, StartAttempt{attempt_.index, candidate_,
-                         std::min(settings().timeouts.connect_timeout, left)});
+  StartTry(now, out);
 }
 
 void AttemptMachine::On(const Refused& event, TimePoint now, Actions* out) {
@@ -104,6 +105,11 @@ void AttemptMachine::On(const FirstOutput& event, TimePoint, Actions* out) {
 void AttemptMachine::On(const Ended& event, TimePoint now, Actions* out) {
   if (!Running(event.attempt)) return;
   const AttemptEnd end = Normalized(event.end, committed_);
+  if (!TryAgainLater(end, now)) Settle(end, now, out);
+}
+
+// The end of the last try is the end of the attempt.
+void AttemptMachine::Settle(const AttemptEnd& end, TimePoint now, Actions* out) {
   last_contact_ = attempt_.index;
   Report(JudgeEnd(end, settings().circuit_breaker), KindOf(end), out);
   if (committed_) return EndedBehindCommit(end, out);
@@ -120,6 +126,8 @@ void AttemptMachine::On(const Ended& event, TimePoint now, Actions* out) {
 
 void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
   if (!Running(event.attempt) || committed_) return;
+  // Once a try went out, the attempt ended the way that one did.
+  if (attempt_.repeats > 0) return Settle(attempt_.last_try, now, out);
   Abandon(ErrorKind::kInternal, out);
   --contacted_;
   unsendable_ = true;
@@ -127,7 +135,7 @@ void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
 }
 
 void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
-  if (phase_ == Phase::kRunning) {
+  if (Live()) {
     last_contact_ = attempt_.index;
     Push(out, CancelAttempt{attempt_.index});
     Abandon(ErrorKind::kClientDisconnect, out);
@@ -139,7 +147,7 @@ void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
 }
 
 void AttemptMachine::On(const Shutdown&, TimePoint, Actions* out) {
-  if (phase_ == Phase::kRunning) {
+  if (Live()) {
     last_contact_ = attempt_.index;
     Push(out, CancelAttempt{attempt_.index});
     Abandon(ErrorKind::kInternal, out);
@@ -155,16 +163,20 @@ void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
   if (phase_ == Phase::kIdle) return;
   if (OverallPassed(now)) return TimedOut(TimeoutKind::kOverall, now, out);
   if (phase_ == Phase::kBackoff && now >= backoff_until_) return Ask(out);
-  if (phase_ == Phase::kRunning) {
-    const Deadline deadline = NextDeadline();
-    if (now >= deadline.at) TimedOut(deadline.kind, now, out);
-  }
+  if (!Live()) return;
+  const Deadline deadline = NextDeadline();
+  if (now >= deadline.at) return TimedOut(deadline.kind, now, out);
+  if (phase_ == Phase::kBetweenTries && now >= attempt_.try_start) StartTry(now, out);
 }
 
 // --- decisions ------------------------------------------------------------------------------
 
 bool AttemptMachine::Running(int attempt) const noexcept {
   return phase_ == Phase::kRunning && attempt == attempt_.index;
+}
+
+bool AttemptMachine::Live() const noexcept {
+  return phase_ == Phase::kRunning || phase_ == Phase::kBetweenTries;
 }
 
 bool AttemptMachine::OverallPassed(TimePoint now) const noexcept {
@@ -175,7 +187,7 @@ const EngineSettings& AttemptMachine::settings() const noexcept {
   return *plan_.candidates[static_cast<std::size_t>(candidate_)].settings;
 }
 
-// The first deadline of the running attempt. Of several at one instant the wider one wins when it
+// The first deadline of the live attempt. Of several at one instant the wider one wins when it
 // is the request's, the more telling one otherwise.
 AttemptMachine::Deadline AttemptMachine::NextDeadline() const {
   const TimeoutSettings& timeouts = settings().timeouts;
@@ -184,11 +196,13 @@ AttemptMachine::Deadline AttemptMachine::NextDeadline() const {
   const auto consider = [&](TimePoint at, TimeoutKind kind) {
     if (at <= first.at) first = Deadline{at, kind};
   };
-  if (!committed_ && plan_.streaming && timeouts.ttft_timeout > Duration::zero()) {
-    consider(After(attempt_.start, timeouts.ttft_timeout), TimeoutKind::kFirstOutput);
+  if (phase_ == Phase::kRunning && !committed_ && plan_.streaming &&
+      timeouts.ttft_timeout > Duration::zero()) {
+    consider(After(attempt_.try_start, timeouts.ttft_timeout), TimeoutKind::kFirstOutput);
   }
-  if (!attempt_.head_seen && timeouts.upstream_header_timeout > Duration::zero()) {
-    consider(After(attempt_.start, timeouts.upstream_header_timeout), TimeoutKind::kHead);
+  if (phase_ == Phase::kRunning && !attempt_.head_seen &&
+      timeouts.upstream_header_timeout > Duration::zero()) {
+    consider(After(attempt_.try_start, timeouts.upstream_header_timeout), TimeoutKind::kHead);
   }
   if (overall_deadline_) consider(*overall_deadline_, TimeoutKind::kOverall);
   return first;
@@ -218,6 +232,35 @@ void AttemptMachine::Ask(Actions* out) {
   attempt_ = Attempt{};
   attempt_.index = started_;
   Push(out, AskAdmission{attempt_.index, candidate_});
+}
+
+void AttemptMachine::StartTry(TimePoint now, Actions* out) {
+  phase_ = Phase::kRunning;
+  attempt_.try_start = now;
+  attempt_.head_seen = false;
+  attempt_.head_status = 0;
+  const Duration left = NextDeadline().at - now;
+  Push(out, StartAttempt{attempt_.index, candidate_,
+                         std::min(settings().timeouts.connect_timeout, left)});
+}
+
+// Also without a pause the next try is for the next Wake: the exchange that has ended is still on
+// the stack.
+bool AttemptMachine::TryAgainLater(const AttemptEnd& end, TimePoint now) {
+  const RetrySettings& retry = settings().retry;
+  if (committed_ || attempt_.probe || attempt_.repeats >= retry.max_retries ||
+      !Repeatable(end, plan_.streaming, retry)) {
+    return false;
+  }
+  phase_ = Phase::kBetweenTries;
+  attempt_.try_start = After(now, RetryBackoff(retry, attempt_.repeats + 1, &random_));
+  if (attempt_.try_start >= NextDeadline().at) {
+    phase_ = Phase::kRunning;
+    return false;
+  }
+  ++attempt_.repeats;
+  attempt_.last_try = end;
+  return true;
 }
 
 // The answer follows the last contacted attempt (seed 000, "How it works", step 6).
@@ -262,7 +305,7 @@ void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
 void AttemptMachine::TimedOut(TimeoutKind kind, TimePoint now, Actions* out) {
   last_timeout_ = kind;
   Finish failure = FailureAnswer(kind);
-  if (phase_ == Phase::kRunning) {
+  if (Live()) {
     last_contact_ = attempt_.index;
     Push(out, CancelAttempt{attempt_.index});
     Report(JudgeTimeout(kind, committed_, attempt_.head_status), KindOf(kind), out);

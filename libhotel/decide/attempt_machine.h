@@ -48,6 +48,7 @@ struct AttemptEnd {
       0;  ///< upstream status (kHiddenError, kStreamError: the hidden one); 0 = no head seen
   TransportError transport = TransportError::kNone;
   TransportPhase phase = TransportPhase::kNotSent;
+  bool body_seen = false;  ///< kTransport: some of the answer's body had come
 };
 
 /// What the machine knows of a candidate.
@@ -74,7 +75,8 @@ struct Plan {
 struct Begin {};  ///< first, once
 struct Admitted {
   int attempt;
-};  ///< answer to AskAdmission
+  bool probe = false;  ///< by a half-open circuit: the attempt is a single try
+};                     ///< answer to AskAdmission
 struct Refused {
   int attempt;
   TimePoint retry_at;
@@ -107,13 +109,16 @@ struct AskAdmission {
   int attempt;
   int candidate;
 };
-/// Contact the candidate.
+/// Contact the candidate. Said again with the same `attempt` when its last try ended in a transport
+/// failure that is repeated: a new exchange under the same permit, with nothing left of the one
+/// before. No verdict is reported between the tries.
 struct StartAttempt {
   int attempt;
   int candidate;
   Duration connect_timeout;
 };
-/// Stop it; no event of this attempt is expected or looked at any more.
+/// Stop it, also when it waits for its next try; no event of this attempt is expected or looked at
+/// any more.
 struct CancelAttempt {
   int attempt;
 };
@@ -183,13 +188,17 @@ class AttemptMachine {
   std::optional<TimeoutKind> last_timeout() const noexcept { return last_timeout_; }
 
  private:
-  enum class Phase { kIdle, kBackoff, kAdmission, kRunning, kFinished };
+  enum class Phase { kIdle, kBackoff, kAdmission, kRunning, kBetweenTries, kFinished };
   using Actions = std::vector<Action>;
 
   // The attempt that is asked for, running or over last.
   struct Attempt {
     int index = -1;
     TimePoint start{};
+    bool probe = false;
+    int repeats = 0;        // tries behind the first
+    AttemptEnd last_try;    // while repeats > 0: how the one before ended
+    TimePoint try_start{};  // while kBetweenTries: when the next one is due
     bool head_seen = false;
     int head_status = 0;
   };
@@ -210,6 +219,8 @@ class AttemptMachine {
   void On(const Wake& event, TimePoint now, Actions* out);
 
   bool Running(int attempt) const noexcept;
+  /// A permit is held: an attempt runs or waits for its next try.
+  bool Live() const noexcept;
   bool OverallPassed(TimePoint now) const noexcept;
   Deadline NextDeadline() const;
   const EngineSettings& settings() const noexcept;
@@ -217,6 +228,9 @@ class AttemptMachine {
   void Next(TimePoint now, Actions* out);
   void Ask(Actions* out);
   void NobodyLeft(Actions* out);
+  void StartTry(TimePoint now, Actions* out);
+  bool TryAgainLater(const AttemptEnd& end, TimePoint now);
+  void Settle(const AttemptEnd& end, TimePoint now, Actions* out);
   void EndedBehindCommit(const AttemptEnd& end, Actions* out);
   void TimedOut(TimeoutKind kind, TimePoint now, Actions* out);
   void Abandon(ErrorKind kind, Actions* out);

@@ -41,7 +41,7 @@ class Breaker final : public CircuitBreaker {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
     const CircuitBreakerSettings& settings = Of(*snapshot, key);
     Admission admission;
-    std::uint64_t generation = 0;
+    Admitted admitted;
     {
       MutexLock lock(&mutex_);
       if (const CircuitMap::Entry* entry = circuits_.Find(key)) {
@@ -50,21 +50,21 @@ class Breaker final : public CircuitBreaker {
           return admission;
         }
       }
-      generation = Admit(key, settings, now);
+      admitted = Admit(key, settings, now);
     }
-    admission.permit = Permit(this, std::move(key), generation, decide::Enforced(settings));
+    admission.permit = MakePermit(std::move(key), admitted, settings);
     return admission;
   }
 
   Permit AcquireDirect(CircuitKey key, TimePoint now) override {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
     const CircuitBreakerSettings& settings = Of(*snapshot, key);
-    std::uint64_t generation = 0;
+    Admitted admitted;
     {
       MutexLock lock(&mutex_);
-      generation = Admit(key, settings, now);
+      admitted = Admit(key, settings, now);
     }
-    return Permit(this, std::move(key), generation, decide::Enforced(settings));
+    return MakePermit(std::move(key), admitted, settings);
   }
 
   std::vector<CircuitView> Views(TimePoint now) const override {
@@ -136,6 +136,11 @@ class Breaker final : public CircuitBreaker {
   }
 
  private:
+  struct Admitted {
+    std::uint64_t generation = 0;
+    bool half_open = false;
+  };
+
   static const CircuitBreakerSettings& Of(const Settings& settings,
                                           const CircuitKey& key) noexcept {
     return settings.For(key.provider_name).circuit_breaker;
@@ -156,12 +161,19 @@ class Breaker final : public CircuitBreaker {
     return view;
   }
 
-  std::uint64_t Admit(const CircuitKey& key, const CircuitBreakerSettings& settings, TimePoint now)
+  Admitted Admit(const CircuitKey& key, const CircuitBreakerSettings& settings, TimePoint now)
       HOTEL_REQUIRES(mutex_) {
     CircuitMap::Entry* entry = circuits_.Find(key);
-    if (entry == nullptr) return circuits_.AbsentGeneration(key);
+    if (entry == nullptr) return {circuits_.AbsentGeneration(key), false};
     decide::Admit(entry->circuit, settings, now);
-    return entry->circuit.generation;
+    return {entry->circuit.generation, entry->circuit.state == CircuitState::kHalfOpen};
+  }
+
+  Permit MakePermit(CircuitKey key, const Admitted& admitted,
+                    const CircuitBreakerSettings& settings) {
+    const bool enforced = decide::Enforced(settings);
+    return Permit(this, std::move(key), admitted.generation, enforced,
+                  enforced && admitted.half_open);
   }
 
   // Only a charge is worth the place of another circuit; a neutral answer needs none.

@@ -4,14 +4,20 @@
 
 namespace hotel {
 
-Permit::Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced)
-    : breaker_(breaker), key_(std::move(key)), generation_(generation), enforced_(enforced) {}
+Permit::Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced,
+               bool probe)
+    : breaker_(breaker),
+      key_(std::move(key)),
+      generation_(generation),
+      enforced_(enforced),
+      probe_(probe) {}
 
 Permit::Permit(Permit&& other) noexcept
     : breaker_(std::exchange(other.breaker_, nullptr)),
       key_(std::move(other.key_)),
       generation_(other.generation_),
-      enforced_(other.enforced_) {}
+      enforced_(other.enforced_),
+      probe_(other.probe_) {}
 
 Permit& Permit::operator=(Permit&& other) noexcept {
   if (this == &other) return *this;
@@ -20,6 +26,7 @@ Permit& Permit::operator=(Permit&& other) noexcept {
   key_ = std::move(other.key_);
   generation_ = other.generation_;
   enforced_ = other.enforced_;
+  probe_ = other.probe_;
   return *this;
 }
 

@@ -56,6 +56,7 @@ TransportError Transfer::ErrorOf(CURLcode code, TransportPhase phase) const noex
       return !refused_address_.empty() && !address_tried_ ? TransportError::kRefusedAddress
                                                           : TransportError::kConnect;
     case CURLE_OPERATION_TIMEDOUT:  // the only timeout set is the connect timeout
+      return TransportError::kConnectTimeout;
     case CURLE_INTERFACE_FAILED:
       return TransportError::kConnect;
     case CURLE_SSL_CONNECT_ERROR:

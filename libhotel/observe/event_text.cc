@@ -50,6 +50,7 @@ std::string TrailEntry(const AttemptRecord& attempt) {
     }
     text +=
         fmt::format(" {} {}ms", BreakerEffectName(attempt.breaker), Milliseconds(attempt.duration));
+    if (attempt.tries > 1) text += fmt::format(" tries={}", attempt.tries);
     if (attempt.ttft) text += fmt::format(" ttft={}ms", Milliseconds(*attempt.ttft));
   }
   if (!attempt.detail.empty()) text += fmt::format(" ({})", attempt.detail);

@@ -26,7 +26,9 @@ constexpr std::size_t kDetailBytes = 160;
 }  // namespace
 
 Attempt::Attempt(AttemptOwner* owner, const Loop* loop, int index, const Candidate& candidate)
-    : owner_(owner), loop_(loop), index_(index), candidate_(candidate) {}
+    : owner_(owner), loop_(loop), index_(index), candidate_(candidate) {
+  try_.emplace();
+}
 
 absl::Status Attempt::Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
                             const wire::RequestPeek& peek, Endpoint endpoint,
@@ -39,56 +41,61 @@ absl::Status Attempt::Start(Dispatcher& dispatcher, const std::shared_ptr<const 
   request.headers = *std::move(headers);
   request.body = wire::WithModel(body, peek, candidate_.model);
   request.connect_timeout = connect_timeout;
-  exchange_ = dispatcher.Start(std::move(request), this);
+  try_.emplace();
+  record.detail.clear();
+  ++tries_;
+  try_->exchange = dispatcher.Start(std::move(request), this);
   return absl::OkStatus();
 }
 
 void Attempt::OnHead(int status, HeaderList headers) {
-  if (over_) return;
-  status_ = status;
-  content_type_ = FindHeader(headers, "content-type");
-  content_encoding_ = FindHeader(headers, "content-encoding");
-  if (base::EqualsIgnoreCase(content_encoding_, "identity")) content_encoding_.clear();
+  if (try_->over) return;
+  try_->status = status;
+  try_->content_type = FindHeader(headers, "content-type");
+  try_->content_encoding = FindHeader(headers, "content-encoding");
+  if (base::EqualsIgnoreCase(try_->content_encoding, "identity")) try_->content_encoding.clear();
   if (!IsSuccess(status)) {
-    mode_ = Mode::kError;
-    error_limit_ = decide::IsPayloadStatus(status) ? kMaxForwardableError : kMaxOtherError;
-    error_body_deadline_ = loop_->Now() + kErrorBodyTime;
-  } else if (streaming_asked_ && !IsJson(content_type_) && status != 204 && status != 205) {
+    try_->mode = Mode::kError;
+    try_->error_limit = decide::IsPayloadStatus(status) ? kMaxForwardableError : kMaxOtherError;
+    try_->error_body_deadline = loop_->Now() + kErrorBodyTime;
+  } else if (streaming_asked_ && !IsJson(try_->content_type) && status != 204 && status != 205) {
     // Whatever is not plainly JSON is read as a stream: providers mislabel SSE (F077).
-    mode_ = content_encoding_.empty() ? Mode::kStream : Mode::kOpaque;
+    try_->mode = try_->content_encoding.empty() ? Mode::kStream : Mode::kOpaque;
   } else {
-    mode_ = Mode::kBuffer;
+    try_->mode = Mode::kBuffer;
   }
   owner_->OnAttemptHead(*this, status);
 }
 
 Flow Attempt::OnBody(std::string_view bytes) {
-  if (over_) return Flow::kContinue;
+  if (try_->over) return Flow::kContinue;
+  try_->body_seen = true;
   if (committed_ && owner_->ClientPaused()) {
-    paused_ = true;
+    try_->paused = true;
     return Flow::kPause;
   }
-  switch (mode_) {
+  switch (try_->mode) {
     case Mode::kStream:
-      relay_.Feed(bytes);
-      if (StreamMoved() && relay_.stopped()) StreamEnded(true);
+      try_->relay.Feed(bytes);
+      if (StreamMoved() && try_->relay.stopped()) StreamEnded(true);
       break;
     case Mode::kOpaque:
       if (!committed_) owner_->OnAttemptOutput(*this);
-      if (!over_) owner_->OnAttemptBytes(bytes);
+      if (!try_->over) owner_->OnAttemptBytes(bytes);
       break;
     case Mode::kBuffer:
-      if (body_.size() + bytes.size() > kMaxAnswerBytes) {
-        body_ = {};
-        End(EndKind::kTooLarge, status_);
+      if (try_->body.size() + bytes.size() > kMaxAnswerBytes) {
+        try_->body = {};
+        End(EndKind::kTooLarge, try_->status);
       } else {
-        body_.append(bytes);
+        try_->body.append(bytes);
       }
       break;
     case Mode::kError:
-      body_.append(bytes.substr(0, error_limit_ + 1 - std::min(body_.size(), error_limit_ + 1)));
+      try_->body.append(bytes.substr(
+          0, try_->error_limit + 1 - std::min(try_->body.size(), try_->error_limit + 1)));
       // A bounded look is enough: the rest of a large refusal is not downloaded (F197).
-      if (body_.size() > error_limit_) End(EndKind::kHttpError, status_);
+      if (try_->body.size() > try_->error_limit) End(EndKind::kHttpError, try_->status);
       break;
     case Mode::kUnknown:
       break;
@@ -98,24 +105,25 @@ Flow Attempt::OnBody(std::string_view bytes) {
 
 bool Attempt::StreamMoved() {
   if (committed_) {
-    Forward(relay_.Take());
-    return !over_;
+    Forward(try_->relay.Take());
+    return !try_->over;
   }
   // With the probe switched off the first frame that is no error is enough (decisions, 5).
   const bool probing = candidate_.settings->timeouts.ttft_timeout > Duration::zero();
-  const bool committable = relay_.output() || relay_.overfull() || (!probing && relay_.any_frame());
+  const bool committable =
+      try_->relay.output() || try_->relay.overfull() || (!probing && try_->relay.any_frame());
   if (committable) owner_->OnAttemptOutput(*this);
-  return !over_;
+  return !try_->over;
 }
 
 void Attempt::Commit() {
   committed_ = true;
-  if (mode_ == Mode::kStream) Forward(relay_.Take());
+  if (try_->mode == Mode::kStream) Forward(try_->relay.Take());
 }
 
 void Attempt::Forward(std::string_view bytes) {
   if (bytes.empty()) return;
-  if (relay_.error()) {
+  if (try_->relay.error()) {
     // The provider's own error event is about to pass; it may quote the key it was called with.
     owner_->OnAttemptBytes(base::Redact(bytes, candidate_.provider->api_key.Reveal()));
   } else {
@@ -124,103 +132,107 @@ void Attempt::Forward(std::string_view bytes) {
 }
 
 void Attempt::StreamEnded(bool clean) {
-  if (relay_.error()) {
-    body_ = relay_.error_data();  // a hidden refusal of the payload is forwarded like a real one
-    End(committed_ ? EndKind::kStreamError : EndKind::kHiddenError, relay_.error_status());
+  if (try_->relay.error()) {
+    try_->body =
+        try_->relay.error_data();  // a hidden refusal of the payload is forwarded like a real one
+    End(committed_ ? EndKind::kStreamError : EndKind::kHiddenError, try_->relay.error_status());
     return;
   }
   // A stream that has given its finish_reason is whole; only the terminator is missing.
-  if (relay_.done() || relay_.finish_reason()) {
-    closing_ = relay_.inside_event() ? "\n\n" : "";
-    if (!relay_.done()) closing_ += "data: [DONE]\n\n";
-    if (!relay_.any_frame()) {
-      End(EndKind::kEmptyStream, status_);
+  if (try_->relay.done() || try_->relay.finish_reason()) {
+    try_->closing = try_->relay.inside_event() ? "\n\n" : "";
+    if (!try_->relay.done()) try_->closing += "data: [DONE]\n\n";
+    if (!try_->relay.any_frame()) {
+      End(EndKind::kEmptyStream, try_->status);
     } else {
-      End(relay_.output() ? EndKind::kAnswer : EndKind::kEmptyCharged, status_);
+      End(try_->relay.output() ? EndKind::kAnswer : EndKind::kEmptyCharged, try_->status);
     }
     return;
   }
-  End(clean && !relay_.any_frame() ? EndKind::kEmptyStream : EndKind::kStreamCut, status_);
+  End(clean && !try_->relay.any_frame() ? EndKind::kEmptyStream : EndKind::kStreamCut,
+      try_->status);
 }
 
 void Attempt::AnswerEnded() {
-  if (status_ == 204 || status_ == 205) {
-    body_.clear();
-    return End(EndKind::kEmptyCharged, status_);
+  if (try_->status == 204 || try_->status == 205) {
+    try_->body.clear();
+    return End(EndKind::kEmptyCharged, try_->status);
   }
   // An encoding that cannot be read is no evidence of an empty answer (F147).
-  if (!content_encoding_.empty()) return End(EndKind::kAnswer, status_);
-  const wire::ChatAnswer answer = wire::ReadChatAnswer(body_);
+  if (!try_->content_encoding.empty()) return End(EndKind::kAnswer, try_->status);
+  const wire::ChatAnswer answer = wire::ReadChatAnswer(try_->body);
   switch (answer.kind) {
     case wire::ChatAnswer::Kind::kGood:
     case wire::ChatAnswer::Kind::kEmptyServed:
-      return End(EndKind::kAnswer, status_);
+      return End(EndKind::kAnswer, try_->status);
     case wire::ChatAnswer::Kind::kEmptyCharged:
-      return End(EndKind::kEmptyCharged, status_);
+      return End(EndKind::kEmptyCharged, try_->status);
     case wire::ChatAnswer::Kind::kEmpty:
-      return End(EndKind::kEmptyAnswer, status_);
+      return End(EndKind::kEmptyAnswer, try_->status);
     case wire::ChatAnswer::Kind::kHiddenError:
       return End(EndKind::kHiddenError, answer.error_status);
     case wire::ChatAnswer::Kind::kUndecodable:
-      return End(EndKind::kBadAnswer, status_);
+      return End(EndKind::kBadAnswer, try_->status);
   }
 }
 
 void Attempt::OnDone(const ExchangeResult& result) {
-  exchange_done_ = true;
-  if (!over_) {
+  try_->exchange_done = true;
+  if (!try_->over) {
     const bool clean = result.outcome == ExchangeResult::Outcome::kComplete;
     if (!clean) {
       record.detail = wire::SanitizeDetail(
           std::string(TransportErrorName(result.error)) + ": " + result.detail, {}, kDetailBytes);
     }
-    if (mode_ == Mode::kStream && (clean || committed_ || relay_.finish_reason())) {
-      if (clean) relay_.Finish();
+    if (try_->mode == Mode::kStream && (clean || committed_ || try_->relay.finish_reason())) {
+      if (clean) try_->relay.Finish();
       if (StreamMoved()) StreamEnded(clean);
-    } else if (mode_ == Mode::kOpaque && committed_) {
-      End(clean ? EndKind::kAnswer : EndKind::kStreamCut, status_);
-    } else if (mode_ == Mode::kError) {
-      End(EndKind::kHttpError, status_);
-    } else if (clean && mode_ == Mode::kOpaque) {
-      End(EndKind::kEmptyStream, status_);
+    } else if (try_->mode == Mode::kOpaque && committed_) {
+      End(clean ? EndKind::kAnswer : EndKind::kStreamCut, try_->status);
+    } else if (try_->mode == Mode::kError) {
+      End(EndKind::kHttpError, try_->status);
+    } else if (clean && try_->mode == Mode::kOpaque) {
+      End(EndKind::kEmptyStream, try_->status);
     } else if (clean) {
       AnswerEnded();
     } else {
-      over_ = true;
-      owner_->OnAttemptEnd(*this, {EndKind::kTransport, status_, result.error, result.phase});
+      try_->over = true;
+      owner_->OnAttemptEnd(
+          *this, {EndKind::kTransport, try_->status, result.error, result.phase, try_->body_seen});
     }
   }
   owner_->OnAttemptIdle(*this);
 }
 
 void Attempt::End(EndKind kind, int status) {
-  over_ = true;
-  error_body_deadline_.reset();
-  if (mode_ == Mode::kError || kind == EndKind::kHiddenError || kind == EndKind::kStreamError) {
+  try_->over = true;
+  try_->error_body_deadline.reset();
+  if (try_->mode == Mode::kError || kind == EndKind::kHiddenError ||
+      kind == EndKind::kStreamError) {
     record.detail =
-        wire::SanitizeDetail(body_, candidate_.provider->api_key.Reveal(), kDetailBytes);
+        wire::SanitizeDetail(try_->body, candidate_.provider->api_key.Reveal(), kDetailBytes);
   }
   // What has ended well may finish its exchange, so that the connection can serve again; whatever
   // else still sends is stopped.
   const bool well = kind == EndKind::kAnswer || kind == EndKind::kEmptyCharged;
-  if (!exchange_done_ && !well) exchange_->Cancel();
+  if (!try_->exchange_done && !well) try_->exchange->Cancel();
   owner_->OnAttemptEnd(*this, {kind, status, TransportError::kNone, TransportPhase::kBody});
 }
 
 void Attempt::Cancel() {
-  over_ = true;
-  error_body_deadline_.reset();
-  if (exchange_ != nullptr && !exchange_done_) exchange_->Cancel();
+  try_->over = true;
+  try_->error_body_deadline.reset();
+  if (try_->exchange != nullptr && !try_->exchange_done) try_->exchange->Cancel();
 }
 
 void Attempt::Resume() {
-  if (!paused_) return;
-  paused_ = false;
-  if (exchange_ != nullptr && !exchange_done_) exchange_->Resume();
+  if (!try_->paused) return;
+  try_->paused = false;
+  if (try_->exchange != nullptr && !try_->exchange_done) try_->exchange->Resume();
 }
 
 void Attempt::GiveUpErrorBody() {
-  if (!over_ && mode_ == Mode::kError) End(EndKind::kHttpError, status_);
+  if (!try_->over && try_->mode == Mode::kError) End(EndKind::kHttpError, try_->status);
 }
 
 }  // namespace hotel::route

@@ -1,4 +1,4 @@
-// One visit to one candidate: the upstream exchange, and what its answer turned out to be.
+// One visit to one candidate: its upstream exchanges, and what the answer turned out to be.
 //
 // An attempt reports facts to its owner; what they mean is decided by the attempt machine.
 #ifndef HOTEL_ROUTE_ATTEMPT_H_
@@ -34,7 +34,7 @@ class AttemptOwner {
   virtual void OnAttemptOutput(Attempt& attempt) = 0;
   /// Bytes for the client; only behind Commit.
   virtual void OnAttemptBytes(std::string_view bytes) = 0;
-  /// Once; nothing but OnAttemptIdle follows.
+  /// Once per try; nothing but OnAttemptIdle follows until the next Start.
   virtual void OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) = 0;
   /// The exchange itself is over as well.
   virtual void OnAttemptIdle(Attempt& attempt) = 0;
@@ -62,7 +62,9 @@ class Attempt final : public ResponseHandler {
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
-  /// Contacts the candidate. On error nothing was sent and nothing will be reported.
+  /// Contacts the candidate. On error nothing was sent and nothing will be reported. Called again
+  /// for a further try when the one before has ended and is idle: nothing of it is left. Not from
+  /// inside a callback of the exchange.
   absl::Status Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
                      const wire::RequestPeek& peek, Endpoint endpoint, Duration connect_timeout);
   /// From now on what comes goes to the owner, beginning with what was held back.
@@ -76,25 +78,31 @@ class Attempt final : public ResponseHandler {
 
   int index() const noexcept { return index_; }
   const Candidate& candidate() const noexcept { return candidate_; }
-  bool over() const noexcept { return over_; }
+  bool over() const noexcept { return try_->over; }
   /// No callback of the exchange is outstanding.
-  bool idle() const noexcept { return exchange_ == nullptr || exchange_done_; }
-  std::optional<TimePoint> error_body_deadline() const noexcept { return error_body_deadline_; }
+  bool idle() const noexcept { return try_->exchange == nullptr || try_->exchange_done; }
+  std::optional<TimePoint> error_body_deadline() const noexcept {
+    return try_->error_body_deadline;
+  }
 
-  int status() const noexcept { return status_; }
-  bool streaming() const noexcept { return mode_ == Mode::kStream || mode_ == Mode::kOpaque; }
+  /// Tries that went out so far.
+  int tries() const noexcept { return tries_; }
+  int status() const noexcept { return try_->status; }
+  bool streaming() const noexcept {
+    return try_->mode == Mode::kStream || try_->mode == Mode::kOpaque;
+  }
   /// False when nothing can be added behind the provider's bytes.
-  bool can_append() const noexcept { return mode_ == Mode::kStream; }
+  bool can_append() const noexcept { return try_->mode == Mode::kStream; }
   /// The buffered body: a whole answer, or a refusal (perhaps cut at its bound).
-  const std::string& body() const noexcept { return body_; }
-  std::string_view content_type() const noexcept { return content_type_; }
+  const std::string& body() const noexcept { return try_->body; }
+  std::string_view content_type() const noexcept { return try_->content_type; }
   /// Set when the answer came in a content coding the gateway does not look into.
-  std::string_view content_encoding() const noexcept { return content_encoding_; }
+  std::string_view content_encoding() const noexcept { return try_->content_encoding; }
   /// What must follow the last forwarded byte of a whole stream: nothing, or the `[DONE]` the
   /// provider left out (decisions, 5).
-  std::string_view closing() const noexcept { return closing_; }
+  std::string_view closing() const noexcept { return try_->closing; }
   /// What must stand in front of an event that is added to a broken stream.
-  std::string_view separator() const noexcept { return relay_.inside_event() ? "\n\n" : ""; }
+  std::string_view separator() const noexcept { return try_->relay.inside_event() ? "\n\n" : ""; }
 
   Permit permit;         ///< from the admission until the verdict
   AttemptRecord record;  ///< filled by the owner
@@ -124,21 +132,28 @@ class Attempt final : public ResponseHandler {
   const Loop* loop_;
   int index_;
   Candidate candidate_;
-  std::unique_ptr<Exchange> exchange_;
-  bool exchange_done_ = false;
-  bool over_ = false;
-  bool committed_ = false;
   bool streaming_asked_ = false;
-  bool paused_ = false;
-  Mode mode_ = Mode::kUnknown;
-  int status_ = 0;
-  std::string content_type_;
-  std::string content_encoding_;
-  std::string body_;
-  std::size_t error_limit_ = 0;
-  std::optional<TimePoint> error_body_deadline_;
-  ChatRelay relay_;
-  std::string closing_;
+  bool committed_ = false;
+  int tries_ = 0;
+
+  // Everything that belongs to one exchange; a further try begins with a new one.
+  struct Try {
+    std::unique_ptr<Exchange> exchange;
+    bool exchange_done = false;
+    bool over = false;
+    bool paused = false;
+    bool body_seen = false;
+    Mode mode = Mode::kUnknown;
+    int status = 0;
+    std::string content_type;
+    std::string content_encoding;
+    std::string body;
+    std::size_t error_limit = 0;
+    std::optional<TimePoint> error_body_deadline;
+    ChatRelay relay;
+    std::string closing;
+  };
+  std::optional<Try> try_;  // always there
 };
 
 }  // namespace hotel::route

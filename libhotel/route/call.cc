@@ -139,19 +139,20 @@ void CallState::Do(const decide::AskAdmission& action) {
     }
     attempt.permit = std::move(admission.permit);
   }
-  Drive(decide::Admitted{action.attempt});
+  Drive(decide::Admitted{action.attempt, attempt.permit.probe()});
 }
 
 void CallState::Do(const decide::StartAttempt& action) {
   Attempt& attempt = At(action.attempt);
-  attempt.started_at = deps_.loop->Now();
+  const bool first_try = attempt.tries() == 0;
+  if (first_try) attempt.started_at = deps_.loop->Now();
   const absl::Status status = attempt.Start(*deps_.dispatcher, request_.body, *peek_,
                                             request_.endpoint, action.connect_timeout);
   if (!status.ok()) {
-    attempt.record.detail = std::string(status.message());
+    if (first_try) attempt.record.detail = std::string(status.message());
     return Drive(decide::Unsendable{action.attempt});
   }
-  ++contacted_;
+  if (first_try) ++contacted_;
 }
 
 void CallState::Do(const decide::CancelAttempt& action) { At(action.attempt).Cancel(); }
@@ -172,6 +173,7 @@ void CallState::Do(const decide::ReportVerdict& action) {
   AttemptRecord& record = attempt.record;
   const TimePoint now = deps_.loop->Now();
   record.attempt = action.attempt;
+  record.tries = attempt.tries();
   record.provider_id = attempt.candidate().provider->id;
   record.provider = attempt.candidate().provider->routing_name;
   record.model = attempt.candidate().model;

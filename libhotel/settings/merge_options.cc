@@ -134,13 +134,18 @@ void CheckTimes(Reader* reader, const EngineSettings& settings,
       break;
     }
   }
-  const FailoverSettings& failover = settings.failover;
-  const OptionWrite* initial = LastWrite(sources, "failover.backoff.initial");
-  if (initial != nullptr && failover.backoff_initial > failover.backoff_max) {
-    reader->Warn(initial->line, initial->path,
-                 fmt::format("is above failover.backoff.max ({}), which caps it",
-                             FormatDuration(failover.backoff_max)));
-  }
+  const auto check_ceiling = [&](std::string_view initial_path, std::string_view max_path) {
+    const OptionWrite* initial = LastWrite(sources, initial_path);
+    const auto span = [&](std::string_view path) {
+      return std::get<Duration>(FindOption(path)->get(settings));
+    };
+    if (initial == nullptr || span(initial_path) <= span(max_path)) return;
+    reader->Warn(
+        initial->line, initial->path,
+        fmt::format("is above {} ({}), which caps it", max_path, FormatDuration(span(max_path))));
+  };
+  check_ceiling("failover.backoff.initial", "failover.backoff.max");
+  check_ceiling("resilience.retry.initial_backoff", "resilience.retry.max_backoff");
 }
 
 }  // namespace

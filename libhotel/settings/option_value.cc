@@ -1,7 +1,10 @@
 // Values of options as text, and back.
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,6 +36,25 @@ absl::StatusOr<OptionValue> ParseInt(const Option& option, std::string_view text
   }
   if (negative) value = -value;
   if (value < option.min || value > option.max) {
+    return Invalid("is out of range; write " + RangeText(option));
+  }
+  return OptionValue(value);
+}
+
+// Digits with an optional decimal part: no sign, exponent, infinity or NaN.
+absl::StatusOr<OptionValue> ParseNumber(const Option& option, std::string_view text) {
+  const std::size_t point = text.find('.');
+  const std::string_view whole = text.substr(0, point);
+  const std::string_view part = point == text.npos ? std::string_view("0") : text.substr(point + 1);
+  const auto digits = [](std::string_view piece) {
+    return !piece.empty() && std::all_of(piece.begin(), piece.end(), base::IsAsciiDigit);
+  };
+  double value = 0;
+  if (!digits(whole) || !digits(part) ||
+      std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) {
+    return Invalid("is not a number; write " + RangeText(option));
+  }
+  if (value < static_cast<double>(option.min) || value > static_cast<double>(option.max)) {
     return Invalid("is out of range; write " + RangeText(option));
   }
   return OptionValue(value);
@@ -100,6 +122,8 @@ absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view t
       return ParseBoolOption(text);
     case OptionType::kInt:
       return ParseInt(option, text);
+    case OptionType::kNumber:
+      return ParseNumber(option, text);
     case OptionType::kDuration:
       return ParseSpan(option, text);
     case OptionType::kStatuses:
@@ -119,6 +143,8 @@ std::string FormatOption(const Option& option, const OptionValue& value) {
       return std::get<bool>(value) ? "true" : "false";
     case OptionType::kInt:
       return std::to_string(std::get<std::int64_t>(value));
+    case OptionType::kNumber:
+      return fmt::format("{}", std::get<double>(value));
     case OptionType::kDuration:
       return FormatDuration(std::get<Duration>(value));
     case OptionType::kStatuses:
@@ -134,6 +160,7 @@ std::string RangeText(const Option& option) {
     case OptionType::kBool:
       return "true or false";
     case OptionType::kInt:
+    case OptionType::kNumber:
       return fmt::format("{} to {}", option.min, option.max);
     case OptionType::kDuration: {
       const std::string max = FormatDuration(Duration(option.max));

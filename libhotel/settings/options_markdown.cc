@@ -28,6 +28,8 @@ std::string TypeText(OptionType type) {
       return "boolean";
     case OptionType::kInt:
       return "integer";
+    case OptionType::kNumber:
+      return "number";
     case OptionType::kDuration:
       return "duration";
     case OptionType::kStatuses:

@@ -33,6 +33,8 @@ using Breaker = Field<&EngineSettings::circuit_breaker, kField>;
 template <auto kField>
 using Timeout = Field<&EngineSettings::timeouts, kField>;
 template <auto kField>
+using Retry = Field<&EngineSettings::retry, kField>;
+template <auto kField>
 using Failover = Field<&EngineSettings::failover, kField>;
 
 StatusSet Without429(const StatusSet& set) {
@@ -93,6 +95,7 @@ std::vector<Option> MakeOptions() {
   using B = CircuitBreakerSettings;
   using T = TimeoutSettings;
   using F = FailoverSettings;
+  using R = RetrySettings;
   using enum OptionType;
   return {
       // path, flat key, environment, type, defaults, min, max, per provider, help
@@ -121,6 +124,35 @@ std::vector<Option> MakeOptions() {
       RowOf<Breaker<&B::open_on_exhaustion>>(
           "resilience.circuit_breaker.open_on_exhaustion", "circuit_breaker_open_on_exhaustion", "",
           kBool, {"true"}, 0, 0, true, "Off: `open_on_statuses` are charged as ordinary failures."),
+      RowOf<Retry<&R::max_retries>>(
+          "resilience.retry.max_retries", "", "RETRY_MAX_RETRIES", kInt, {"2"}, 0, 10, true,
+          "How often a transport failure is repeated at the same candidate before the request "
+          "moves "
+          "on. One request makes at most (1 + `max_retries`) upstream calls per candidate."),
+      RowOf<Retry<&R::initial_backoff>>("resilience.retry.initial_backoff", "",
+                                        "RETRY_INITIAL_BACKOFF", kDuration, {"100ms"}, 0, kHour,
+                                        true, "Wait before the first repeat. 0 = none."),
+      RowOf<Retry<&R::max_backoff>>("resilience.retry.max_backoff", "", "RETRY_MAX_BACKOFF",
+                                    kDuration, {"500ms"}, 0, kHour, true,
+                                    "Ceiling of the wait, jitter included. A wait that would not "
+                                    "end inside the attempt's timeout is not begun."),
+      RowOf<Retry<&R::backoff_factor>>("resilience.retry.backoff_factor", "",
+                                       "RETRY_BACKOFF_FACTOR", kNumber, {"2"}, 1, 100, true,
+                                       "Multiplies the wait with each further repeat."),
+      RowOf<Retry<&R::jitter_factor>>(
+          "resilience.retry.jitter_factor", "", "RETRY_JITTER_FACTOR", kNumber, {"0.1"}, 0, 1, true,
+          "Share of the wait that is drawn at random, in both directions."),
+      RowOf<Retry<&R::on_transport>>(
+          "resilience.retry.on_transport", "", "", kChoice, {"replay_safe"}, 0, 0, true,
+          "`replay_safe` repeats failures before the request left (lookup, connect, TLS) and "
+          "interruptions behind it (reset, unexpected end, a closed idle connection), never "
+          "timeouts or broken HTTP; `none` repeats nothing.",
+          "replay_safe", "none"),
+      RowOf<Retry<&R::streaming>>(
+          "resilience.retry.streaming", "", "", kChoice, {"transport"}, 0, 0, true,
+          "`transport` repeats streams too, while no byte of the answer's body has come; `never` "
+          "repeats no stream.",
+          "transport", "never"),
       RowOf<Failover<&F::retry_on_statuses>>(
           "failover.retry_on_statuses", "", "", kStatuses, {"401,402,403,404,429,499,5xx"}, 0, 0,
           true, "Upstream statuses that send a request on to the next candidate."),
@@ -153,10 +185,10 @@ std::vector<Option> MakeOptions() {
       RowOf<Timeout<&T::ttft_timeout>>(
           "timeouts.ttft_timeout", "ttft_timeout", "", kDuration, {"60s"}, 0, kDay, true,
           "Streams: how long the first frame that carries model output may take, from the "
-          "attempt's start. 0 = commit at once."),
+          "try's start. 0 = commit at once."),
       RowOf<Timeout<&T::upstream_header_timeout>>(
           "timeouts.upstream_header_timeout", "", "", kDuration, {"120s"}, 0, kDay, true,
-          "How long the upstream's response head may take, from the attempt's start. 0 = not "
+          "How long the upstream's response head may take, from the try's start. 0 = not "
           "limited."),
       RowOf<Timeout<&T::connect_timeout>>("timeouts.connect_timeout", "", "", kDuration, {"10s"},
                                           kAboveZero, kHour, true,

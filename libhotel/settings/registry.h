@@ -26,13 +26,14 @@ inline constexpr std::array<std::string_view, 1> kProfiles = {"failover_first"};
 enum class OptionType {
   kBool,
   kInt,
+  kNumber,  ///< with decimals
   kDuration,
   kStatuses,  ///< a list of codes and classes
   kChoice,    ///< one of two words, held as a bool that is true for the first
 };
 
 /// kBool and kChoice hold a bool.
-using OptionValue = std::variant<bool, std::int64_t, Duration, StatusSet>;
+using OptionValue = std::variant<bool, std::int64_t, double, Duration, StatusSet>;
 
 struct Option {
   /// Path in the configuration file, without "providers.<name>."; empty = only the flat key exists.
@@ -44,7 +45,7 @@ struct Option {
   OptionType type;
   /// Per profile, spelled as in a configuration; lists separated by commas.
   std::array<std::string_view, kProfiles.size()> defaults;
-  /// kInt: the numbers themselves, kDuration: nanoseconds. Both inclusive.
+  /// kInt, kNumber: the numbers themselves, kDuration: nanoseconds. Both inclusive.
   std::int64_t min;
   std::int64_t max;
   std::array<std::string_view, 2> words;  ///< kChoice only

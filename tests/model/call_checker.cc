@@ -23,6 +23,8 @@ void CallChecker::Before(const decide::Event& event, TimePoint now) {
   event_ = event;
   now_ = now;
   if (std::holds_alternative<decide::Begin>(event)) begun_ = true;
+  const auto* ended = std::get_if<decide::Ended>(&event);
+  ends_try_ = ended != nullptr && running_ >= 0 && ended->attempt == running_ && !try_over_;
   // An answer to the question that is open closes it; other answers are strays.
   if (const auto* refused = std::get_if<decide::Refused>(&event)) {
     if (question_ && question_->attempt == refused->attempt) question_.reset();
@@ -53,6 +55,10 @@ void CallChecker::After(const decide::AttemptMachine& machine) {
     return;
   }
   Require(!admitted_ || running_ >= 0, "a permit is held by a running attempt alone");
+  if (ends_try_ && admitted_) {
+    try_over_ = true;
+    CheckRepeatable(std::get<decide::Ended>(event_).end);
+  }
   if (begun_ && !question_) {
     Require(machine.next_wake().has_value(), "a wake whenever waiting");
   }
@@ -79,7 +85,7 @@ void CallChecker::On(const decide::AskAdmission& ask) {
 void CallChecker::On(const decide::StartAttempt& start) {
   Require(!committed_, "no start behind the commit");
   Require(admitted_, "no start without a permit");
-  Require(running_ < 0, "one attempt at a time");
+  if (running_ >= 0) return CheckRepeat(start);
   Require(start.attempt == started_ && start.candidate == last_candidate_,
           "what was asked for is started");
   Require(start.connect_timeout > Duration::zero(), "time to connect");
@@ -87,11 +93,49 @@ void CallChecker::On(const decide::StartAttempt& start) {
           "connecting ends at the deadline");
   running_ = start.attempt;
   cancelled_ = false;
+  try_over_ = false;
+  tries_ = 1;
+  attempt_limit_ = now_ + plan_->settings->timeouts.request_timeout *
+                              (plan_->streaming ? plan_->settings->timeouts.long_factor : 1);
   ++started_;
 }
 
+void CallChecker::CheckRepeat(const decide::StartAttempt& start) {
+  Require(start.attempt == running_ && start.candidate == last_candidate_,
+          "a repeat is of the attempt that runs");
+  Require(try_over_ && std::holds_alternative<decide::Wake>(event_),
+          "a repeat begins in a turn of its own, when the try before has ended");
+  Require(tries_ <= plan_->settings->retry.max_retries, "no more tries than configured");
+  Require(now_ < attempt_limit_ && (!deadline_ || now_ < *deadline_),
+          "tries stay inside the attempt's timeout and the deadline");
+  Require(start.connect_timeout > Duration::zero() &&
+              now_ + start.connect_timeout <= attempt_limit_ &&
+              (!deadline_ || now_ + start.connect_timeout <= *deadline_),
+          "connecting ends with the attempt");
+  try_over_ = false;
+  ++tries_;
+  ++repeats_;
+}
+
+void CallChecker::CheckRepeatable(const decide::AttemptEnd& end) {
+  const RetrySettings& retry = plan_->settings->retry;
+  Require(!probe_, "a probe is a single try");
+  Require(tries_ <= retry.max_retries, "no wait without a try behind it");
+  Require(retry.on_transport && (retry.streaming || !plan_->streaming),
+          "repeats can be switched off");
+  Require(!plan_->streaming || !end.body_seen, "no stream is repeated behind its first byte");
+  // Ends the machine reads as another kind are never repeated.
+  const TransportError error = end.transport;
+  const bool before = error == TransportError::kResolve || error == TransportError::kConnect ||
+                      error == TransportError::kTls;
+  Require(end.kind == decide::AttemptEnd::Kind::kTransport &&
+              (error == TransportError::kInterrupted ||
+               (before && end.phase == TransportPhase::kNotSent)),
+          "only what is safe to repeat is repeated");
+}
+
 void CallChecker::On(const decide::CancelAttempt& cancel) {
-  Require(cancel.attempt == running_ && !cancelled_, "only what runs is cancelled, once");
+  Require(cancel.attempt == running_ && !cancelled_, "only what is live is cancelled, once");
   Require(!std::holds_alternative<decide::Ended>(event_), "what ended is not cancelled");
   cancelled_ = true;
 }
@@ -99,16 +143,16 @@ void CallChecker::On(const decide::CancelAttempt& cancel) {
 void CallChecker::On(const decide::Commit& commit) {
   Require(!committed_, "one commit");
   Require(commit.attempt == started_ - 1, "the attempt that runs is committed");
-  Require(!cancelled_, "nothing cancelled is committed");
+  Require(!cancelled_ && !try_over_, "nothing cancelled or over is committed");
   committed_ = true;
 }
 
 void CallChecker::On(const decide::ReportVerdict& verdict) {
   Require(admitted_, "one verdict per permit");
   Require(running_ < 0 || verdict.attempt == running_, "the verdict of the attempt that runs");
+  const bool first_unsendable = std::holds_alternative<decide::Unsendable>(event_) && tries_ == 1;
   const bool nobody = std::holds_alternative<decide::ClientGone>(event_) ||
-                      std::holds_alternative<decide::Shutdown>(event_) ||
-                      std::holds_alternative<decide::Unsendable>(event_) ||
+                      std::holds_alternative<decide::Shutdown>(event_) || first_unsendable ||
                       std::holds_alternative<decide::Admitted>(event_);
   Require((verdict.report.verdict == Verdict::kAbandoned) == nobody,
           "abandoned when and only when it was nobody's fault");
@@ -120,7 +164,7 @@ void CallChecker::On(const decide::ReportVerdict& verdict) {
     Require(cancelled_, "a clock cancels before it reports");
     Require(verdict.report.verdict == Verdict::kFailure, "a clock charges");
   }
-  if (std::holds_alternative<decide::Unsendable>(event_)) ++unsendable_;
+  if (first_unsendable) ++unsendable_;
   admitted_ = false;
   running_ = -1;
 }

@@ -20,14 +20,19 @@ class CallChecker {
   void OnAction(const decide::Action& action);
   /// Told when the event is handled.
   void After(const decide::AttemptMachine& machine);
-  void OnAdmitted() { admitted_ = true; }
+  void OnAdmitted(bool probe) {
+    admitted_ = true;
+    probe_ = probe;
+  }
 
   /// "" or the first broken invariant.
   const std::string& broken() const { return broken_; }
   bool finished() const { return finished_; }
   const std::optional<decide::Finish>& finish() const { return finish_; }
-  /// The attempt that runs, -1 if none.
+  /// The attempt that runs or waits for its next try, -1 if none.
   int running() const { return running_; }
+  /// Tries behind the first, of all attempts.
+  int repeats() const { return repeats_; }
   /// The open question, if any.
   const std::optional<decide::AskAdmission>& question() const { return question_; }
 
@@ -41,6 +46,8 @@ class CallChecker {
   void On(const decide::Commit& commit);
   void On(const decide::ReportVerdict& verdict);
   void On(const decide::Finish& finish);
+  void CheckRepeat(const decide::StartAttempt& start);
+  void CheckRepeatable(const decide::AttemptEnd& end);
   void CheckFinish(const decide::Finish& finish);
 
   const decide::Plan* plan_;
@@ -57,6 +64,12 @@ class CallChecker {
   int started_ = 0;
   int unsendable_ = 0;
   int running_ = -1;
+  bool probe_ = false;
+  bool try_over_ = false;  // what runs waits for its next try
+  bool ends_try_ = false;  // the event is the end of the try that runs
+  int tries_ = 0;          // of the attempt that runs
+  int repeats_ = 0;
+  TimePoint attempt_limit_{};
   std::optional<decide::Finish> finish_;
   std::string broken_;
 };

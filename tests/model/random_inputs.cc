@@ -16,6 +16,13 @@ std::shared_ptr<const Settings> RandomSettings(Dice& dice) {
   s.failover.backoff_initial = milliseconds(dice.Pick<int, 3>({0, 10, 100}));
   s.failover.backoff_max = milliseconds(dice.Pick<int, 3>({0, 50, 2000}));
   s.failover.exhaustion_status_429 = !dice.OneIn(4);
+  s.retry.max_retries = dice.Pick<int, 4>({0, 1, 2, 2});
+  s.retry.initial_backoff = milliseconds(dice.Pick<int, 3>({0, 5, 100}));
+  s.retry.max_backoff = milliseconds(dice.Pick<int, 3>({0, 20, 500}));
+  s.retry.backoff_factor = dice.Pick<double, 3>({1, 2, 100});
+  s.retry.jitter_factor = dice.Pick<double, 3>({0, 0.1, 1});
+  s.retry.on_transport = !dice.OneIn(8);
+  s.retry.streaming = !dice.OneIn(4);
   s.timeouts.request_timeout = milliseconds(dice.Pick<int, 3>({20, 200, 1000}));
   s.timeouts.long_factor = dice.Pick<int, 2>({1, 10});
   s.timeouts.deadline_factor = dice.Pick<int, 4>({0, 1, 2, 2});
@@ -36,10 +43,12 @@ std::shared_ptr<const Settings> RandomSettings(Dice& dice) {
 AttemptEnd RandomEnd(Dice& dice) {
   AttemptEnd end;
   if (dice.OneIn(3)) return end;  // a good answer
-  end.kind = static_cast<AttemptEnd::Kind>(dice.Below(11));
+  end.kind =
+      dice.OneIn(4) ? AttemptEnd::Kind::kTransport : static_cast<AttemptEnd::Kind>(dice.Below(11));
   end.status = dice.Pick<int, 12>({0, 200, 302, 400, 401, 402, 404, 429, 499, 500, 503, 600});
-  end.transport = static_cast<TransportError>(dice.Below(9));
+  end.transport = static_cast<TransportError>(dice.Below(10));
   end.phase = static_cast<TransportPhase>(dice.Below(4));
+  end.body_seen = dice.OneIn(2);
   return end;
 }
 
@@ -49,7 +58,7 @@ std::string Print(const decide::Action& action) {
       return "ask" + std::to_string(a.candidate);
     }
     std::string operator()(const decide::StartAttempt& a) {
-      return "start" + std::to_string(a.connect_timeout.count());
+      return "start" + std::to_string(a.attempt) + " " + std::to_string(a.connect_timeout.count());
     }
     std::string operator()(const decide::CancelAttempt& a) {
       return "cancel" + std::to_string(a.attempt);

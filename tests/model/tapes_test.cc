@@ -35,6 +35,7 @@ TEST_CASE("random tapes keep every invariant and reach every outcome") {
   CHECK(coverage.refused > kTapes / 1000);
   CHECK(coverage.stale_reports > kTapes / 1000);
   CHECK(coverage.probes > kTapes / 1000);
+  CHECK(coverage.repeats > kTapes / 100);
   using E = BreakerEffect;
   for (const E effect : {E::kCharge, E::kNoop, E::kSuccess, E::kAlive, E::kDisabled}) {
     CHECK(coverage.effects[static_cast<std::size_t>(effect)] > kTapes / 1000);

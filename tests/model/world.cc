@@ -94,6 +94,7 @@ class World {
     for (SimCall& call : calls_) {
       Require(!call.held.has_value(), "permits return to zero");
       Replay(call);
+      coverage_->repeats += static_cast<std::uint64_t>(call.checker.repeats());
     }
     Require(events_.opened <= transitions_open_, "an event per opening, no more");
     Require(events_.opened >= transitions_open_, "an event per opening, no less");
@@ -237,9 +238,12 @@ class World {
     const int before = shadow.epoch();
     const int epoch = shadow.Admit(now_);
     if (epoch != before) ++coverage_->probes;
+    const bool probe = admission.permit.probe();
+    Require(probe == (shadow.on() && shadow.state() == CircuitState::kHalfOpen),
+            "a permit knows that it probes");
     call.held = HeldPermit{std::move(admission.permit), circuit, epoch};
-    call.checker.OnAdmitted();
-    Feed(call, decide::Admitted{ask.attempt});
+    call.checker.OnAdmitted(probe);
+    Feed(call, decide::Admitted{ask.attempt, probe});
   }
 
   void MoveTime(bool to_wake) {

@@ -21,6 +21,7 @@ struct Coverage {
   std::uint64_t refused = 0;
   std::uint64_t stale_reports = 0;
   std::uint64_t probes = 0;
+  std::uint64_t repeats = 0;
 };
 
 /// Plays the tape of `seed`. Returns "" or the first broken invariant.

@@ -60,7 +60,7 @@ TEST_CASE("a name that does not exist is kResolve, nothing sent") {
   CHECK(result.phase == TransportPhase::kNotSent);
 }
 
-TEST_CASE("a handshake that does not come is kConnect after the connect timeout") {
+TEST_CASE("a handshake that does not come is kConnectTimeout") {
   // Bytes are accepted by the kernel, TLS never answers: the timeout covers the handshake.
   ScriptedServer server([](Peer& peer) { peer.WaitClosed(); });
   Client client;
@@ -69,7 +69,7 @@ TEST_CASE("a handshake that does not come is kConnect after the connect timeout"
   request.connect_timeout = milliseconds(150);
   const auto start = std::chrono::steady_clock::now();
   const ExchangeResult result = Failure(client.Run(std::move(request)));
-  CHECK(result.error == TransportError::kConnect);
+  CHECK(result.error == TransportError::kConnectTimeout);
   CHECK(result.phase == TransportPhase::kNotSent);
   CHECK(std::chrono::steady_clock::now() - start >= milliseconds(140));
   CHECK(server.WaitClosedAt(0, kLong) != SteadyTime());

@@ -54,7 +54,7 @@ class PermitLedger : public CircuitBreaker {
  private:
   Permit Wrap(Permit real) {
     const std::uint64_t serial = next_++;
-    Permit wrapped(this, real.key(), serial, real.enforced());
+    Permit wrapped(this, real.key(), serial, real.enforced(), real.probe());
     out_.emplace(serial, std::move(real));
     return wrapped;
   }

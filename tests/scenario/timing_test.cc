@@ -67,6 +67,7 @@ TEST_CASE("facts a: a skipped candidate does not advance the pauses") {
 TEST_CASE("failover.backoff.initial 0: no pause at all") {
   Settings settings = Settings::Defaults();
   settings.global.failover.backoff_initial = Duration::zero();
+  settings.global.retry.max_retries = 0;
   Harness h(settings);
   h.Demo({"u1", "u2", "u3"});  // nobody listens
   CHECK(h.Ask().took == Duration::zero());

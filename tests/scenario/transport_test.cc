@@ -18,25 +18,27 @@ struct Fault {
   const char* what;
   Script script;
   const char* trail;
+  std::size_t tries = 1;
+  std::size_t stream_tries = tries;
 };
 
 std::vector<Fault> TransportFaults() {
+  using E = TransportError;
+  using P = TransportPhase;
+  const char* const charged = "- charge provider_error";
   return {
-      {"refused", Script::Refused(), "- charge provider_error"},
-      {"no address", Broken(TransportError::kResolve, TransportPhase::kNotSent),
-       "- charge provider_error"},
-      {"forbidden address", Broken(TransportError::kRefusedAddress, TransportPhase::kNotSent),
-       "- charge provider_error"},
-      {"TLS", Broken(TransportError::kTls, TransportPhase::kNotSent), "- charge provider_error"},
-      {"reset", Script::Reset(), "- charge provider_error"},
-      {"closed without a byte", Broken(TransportError::kInterrupted, TransportPhase::kSent),
-       "- charge provider_error"},
-      {"not HTTP", Broken(TransportError::kProtocol, TransportPhase::kHead),
-       "- charge provider_error"},
-      {"head too large", Broken(TransportError::kTooLarge, TransportPhase::kHead),
-       "- charge provider_error"},
-      {"other", Broken(TransportError::kOther, TransportPhase::kSent), "- charge provider_error"},
-      {"cut body", CutBody(), "200 charge provider_error"},
+      {"refused", Script::Refused(), charged, 3},
+      {"no address", Broken(E::kResolve, P::kNotSent), charged, 3},
+      {"TLS", Broken(E::kTls, P::kNotSent), charged, 3},
+      {"reset", Script::Reset(), charged, 3},
+      {"closed without a byte", Broken(E::kInterrupted, P::kSent), charged, 3},
+      {"cut head", Broken(E::kInterrupted, P::kHead), charged, 3},
+      {"cut body", CutBody(), "200 charge provider_error", 3, 1},
+      {"forbidden address", Broken(E::kRefusedAddress, P::kNotSent), charged},
+      {"connect timeout", Broken(E::kConnectTimeout, P::kNotSent), charged},
+      {"not HTTP", Broken(E::kProtocol, P::kHead), charged},
+      {"head too large", Broken(E::kTooLarge, P::kHead), charged},
+      {"other", Broken(E::kOther, P::kSent), charged},
   };
 }
 
@@ -52,12 +54,128 @@ TEST_CASE("F001 F003 a transport failure moves the request on and charges once")
       CHECK(client.status() == 200);
       CHECK(client.body() == BytesOf(good));
       CHECK(client.header("x-hotel-attempts") == "2");
-      CHECK(h.Calls("u1") == 1);
+      const std::size_t tries = stream ? fault.stream_tries : fault.tries;
+      CHECK(h.Calls("u1") == tries);
       CHECK(h.Circuit("u1") == "closed 1");
       CHECK(h.Trail() == Lines{std::string("0 u1 ") + fault.trail, "1 u2 200 success -"});
+      CHECK(h.record().attempts[0].tries == static_cast<int>(tries));
       CHECK_FALSE(h.record().attempts[0].detail.empty());
+      CHECK(h.breaker.issued() == 2);
     }
   }
+}
+
+TEST_CASE("F133 two resets, then an answer: one attempt, the breaker untouched") {
+  for (const bool stream : {false, true}) {
+    Harness h;
+    const Script good = stream ? Script::ChatStream("Good day") : Script::Chat("Good day");
+    h.Demo({"u1", "u2"}).On("u1", Script::Reset()).On("u1", Script::Refused()).On("u1", good);
+    const Client client = h.Ask("hotel/demo", stream);
+    CHECK(client.status() == 200);
+    CHECK(client.body() == BytesOf(good));
+    CHECK(client.header("x-hotel-provider") == "u1");
+    CHECK(client.header("x-hotel-attempts") == "1");
+    CHECK(h.Trail() == Lines{"0 u1 200 success -"});
+    CHECK(h.record().attempts[0].tries == 3);
+    CHECK(h.record().attempts[0].detail.empty());
+    CHECK(h.Circuit("u1") == "closed 0");
+    CHECK(h.Calls("u2") == 0);
+    CHECK(h.breaker.issued() == 1);
+    // Every try sends the same request; the waits are 100 ms and 200 ms, a tenth more or less.
+    for (std::size_t n = 1; n < 3; ++n) CHECK(h.Seen("u1", n).body == h.Seen("u1").body);
+    const Duration first = h.Seen("u1", 1).at - h.Seen("u1", 0).at;
+    const Duration second = h.Seen("u1", 2).at - h.Seen("u1", 1).at;
+    CHECK((first >= milliseconds(90) && first <= milliseconds(110)));
+    CHECK((second >= milliseconds(180) && second <= milliseconds(220)));
+  }
+}
+
+TEST_CASE("F133 nothing of a try that was cut is in the answer of the next") {
+  Harness h;
+  h.Demo({"u1"}).On("u1", CutBody()).On("u1", Script::Chat("Good day"));
+  const Client client = h.Ask();
+  CHECK(client.status() == 200);
+  CHECK(client.body() == BytesOf(Script::Chat("Good day")));
+  CHECK(h.Calls("u1") == 2);
+
+  Harness refusal;
+  refusal.Demo({"u1"})
+      .On("u1", CutBody())
+      .On("u1", Script::Json(422, R"({"error":{"message":"no"}})"));
+  CHECK(refusal.Ask().status() == 422);
+  CHECK(refusal.Trail() == Lines{"0 u1 422 alive provider_bad_request"});
+}
+
+TEST_CASE("decisions 10: a stream is repeated behind its head, not behind its first byte") {
+  const Script head = Script()
+                          .Head(200, {{"content-type", "text/event-stream"}})
+                          .Fail(TransportError::kInterrupted, TransportPhase::kBody);
+  Script opener = Script()
+                      .Head(200, {{"content-type", "text/event-stream"}})
+                      .Bytes("data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n")
+                      .Fail(TransportError::kInterrupted, TransportPhase::kBody);
+  for (const auto& [script, calls] : {std::pair<Script, std::size_t>{head, 3}, {opener, 1}}) {
+    Harness h;
+    h.Demo({"u1", "u2"}).On("u1", script).On("u2", Script::ChatStream("Good day"));
+    const Client client = h.Ask("hotel/demo", true);
+    CHECK(client.body() == BytesOf(Script::ChatStream("Good day")));
+    CHECK(h.Calls("u1") == calls);
+    CHECK(h.Circuit("u1") == "closed 1");
+  }
+}
+
+TEST_CASE("F017 the bound of upstream calls: candidates x (1 + max_retries)") {
+  Harness h;
+  h.Demo({"u1", "u2", "u3"});
+  for (const char* name : {"u1", "u2", "u3"}) h.On(name, Script::Reset());
+  const Client client = h.Ask();
+  CHECK(client.status() == 502);
+  CHECK(client.header("x-hotel-attempts") == "3");
+  CHECK(h.Calls("u1") + h.Calls("u2") + h.Calls("u3") == 3 * (1 + 2));
+  CHECK(h.breaker.issued() == 3);
+
+  Harness errors;
+  errors.Demo({"u1", "u2", "u3"});
+  for (const char* name : {"u1", "u2", "u3"}) errors.On(name, Script::Json(500, ""));
+  CHECK(errors.Ask().status() == 500);
+  CHECK(errors.Calls("u1") + errors.Calls("u2") + errors.Calls("u3") == 3);
+}
+
+TEST_CASE("a provider's own retry options hold for it alone") {
+  Settings settings = Settings::Defaults();
+  settings.providers["u1"] = settings.global;
+  settings.providers["u1"].retry.max_retries = 0;
+  Harness h(settings);
+  h.Demo({"u1", "u2"}).On("u1", Script::Reset()).On("u2", Script::Reset());
+  CHECK(h.Ask().status() == 502);
+  CHECK(h.Calls("u1") == 1);
+  CHECK(h.Calls("u2") == 3);
+}
+
+TEST_CASE("decisions 4: a half-open probe is a single try") {
+  Harness h;
+  h.Demo({"u1", "u2"}).On("u1", Script::Json(402, "")).On("u1", Script::Reset());
+  h.On("u2", Script::Chat("Good day"));
+  h.Ask();
+  CHECK(h.Circuit("u1").substr(0, 4) == "open");
+  h.loop.Advance(seconds(61));
+  CHECK(h.Ask().header("x-hotel-provider") == "u2");
+  CHECK(h.Calls("u1") == 2);
+  CHECK(h.Circuit("u1").substr(0, 4) == "open");
+}
+
+TEST_CASE("a client that leaves between two tries: no further try, charged to nobody") {
+  Harness h;
+  h.Demo({"u1", "u2"}).On("u1", Script::Reset());
+  Client client = h.Chat();
+  h.loop.RunUntilIdle();
+  CHECK(h.Calls("u1") == 1);
+  client.call.reset();
+  h.Settle();
+  CHECK(h.Calls("u1") == 1);
+  CHECK(h.Calls("u2") == 0);
+  CHECK(h.Circuit("u1") == "none");
+  CHECK(h.Trail() == Lines{"0 u1 - noop client_disconnect"});
 }
 
 TEST_CASE("F003 a transport failure of the last candidate is a 502, never a 500") {

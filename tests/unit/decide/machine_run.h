@@ -22,7 +22,7 @@ using EndKind = AttemptEnd::Kind;
 using How = Finish::How;
 using Reason = Finish::Reason;
 
-/// The defaults of failover_first, written out so that a test reads on its own.
+/// The defaults of failover_first, written out so that a test reads on its own; without repeats.
 inline EngineSettings FailoverFirst() {
   EngineSettings s;
   for (int code : {401, 402, 403, 404, 429, 499}) s.failover.retry_on_statuses.AddCode(code);
@@ -50,8 +50,9 @@ inline AttemptEnd End(EndKind kind, int status = 200) {
   return end;
 }
 
-inline AttemptEnd Transport(TransportError error, TransportPhase phase) {
+inline AttemptEnd Transport(TransportError error, TransportPhase phase, bool body_seen = false) {
   AttemptEnd end;
+  end.body_seen = body_seen;
   end.kind = EndKind::kTransport;
   end.transport = error;
   end.phase = phase;
@@ -127,6 +128,7 @@ class MachineRun {
   Plan plan;
   TimePoint now{std::chrono::hours(1)};
   bool admit = true;
+  bool probe = false;  ///< half-open circuits admit
   std::optional<AttemptMachine> machine;
   std::vector<Action> actions;  ///< of the last event
   std::vector<Action> all;
@@ -139,7 +141,7 @@ class MachineRun {
       actions.push_back(action);
       all.push_back(action);
       if (const auto* ask = std::get_if<AskAdmission>(&action); ask != nullptr && admit) {
-        FeedMore(Admitted{ask->attempt});
+        FeedMore(Admitted{ask->attempt, probe});
       }
     }
   }

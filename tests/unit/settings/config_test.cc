@@ -160,8 +160,8 @@ TEST_CASE("Unknown keys name the nearest known one, or all of them") {
         "profile, settings, providers, failover_groups, virtual_keys");
   CHECK(Errors("settings: {request_timout: 1s}\n") ==
         "h.yaml:1: settings.request_timout: unknown key; did you mean \"request_timeout\"?");
-  CHECK(Errors("resilience: {retry: {}}\n") ==
-        "h.yaml:1: resilience.retry: unknown key; known ones are: circuit_breaker");
+  CHECK(Errors("resilience: {zzz: {}}\n") ==
+        "h.yaml:1: resilience.zzz: unknown key; known ones are: circuit_breaker, retry");
 }
 
 TEST_CASE("A block of the wrong kind says what it should be") {

@@ -35,6 +35,8 @@ TEST_CASE("Options are written under their dotted paths") {
       "    timeout: 15s\n"
       "    failure_on_statuses: [5xx, 418, \"409\"]\n"
       "    neutral_on_statuses: []\n"
+      "  retry: {max_retries: 0, max_backoff: 1s, backoff_factor: 1.5, jitter_factor: 0,\n"
+      "          on_transport: none, streaming: never}\n"
       "failover:\n"
       "  backoff: {initial: 10ms, max: 20ms}\n"
       "  exhaustion: last_error\n"
@@ -45,6 +47,13 @@ TEST_CASE("Options are written under their dotted paths") {
         StatusSet().AddClass(5).AddCode(418).AddCode(409));
   CHECK(global.circuit_breaker.neutral_on_statuses.empty());
   CHECK(global.circuit_breaker.open_on_statuses == StatusSet().AddCode(402));
+  CHECK(global.retry.max_retries == 0);
+  CHECK(global.retry.initial_backoff == 100ms);
+  CHECK(global.retry.max_backoff == 1s);
+  CHECK(global.retry.backoff_factor == 1.5);
+  CHECK(global.retry.jitter_factor == 0);
+  CHECK_FALSE(global.retry.on_transport);
+  CHECK_FALSE(global.retry.streaming);
   CHECK(global.failover.backoff_initial == 10ms);
   CHECK(global.failover.backoff_max == 20ms);
   CHECK_FALSE(global.failover.exhaustion_status_429);

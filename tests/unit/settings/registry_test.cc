@@ -39,6 +39,13 @@ TEST_CASE("The defaults of failover_first are those of decisions 2") {
   CHECK(d.failover.backoff_initial == 100ms);
   CHECK(d.failover.backoff_max == 2s);
   CHECK(d.failover.exhaustion_status_429);
+  CHECK(d.retry.max_retries == 2);
+  CHECK(d.retry.initial_backoff == 100ms);
+  CHECK(d.retry.max_backoff == 500ms);
+  CHECK(d.retry.backoff_factor == 2);
+  CHECK(d.retry.jitter_factor == 0.1);
+  CHECK(d.retry.on_transport);
+  CHECK(d.retry.streaming);
   CHECK(d.timeouts.request_timeout == 60s);
   CHECK(d.timeouts.long_factor == 10);
   CHECK(d.timeouts.deadline_factor == 2);
@@ -73,6 +80,7 @@ TEST_CASE("Setting an option changes what is read back, and nothing else") {
     INFO(option.path);
     const std::string_view other = option.type == OptionType::kBool       ? "false"
                                    : option.type == OptionType::kInt      ? "7"
+                                   : option.type == OptionType::kNumber   ? "1"
                                    : option.type == OptionType::kDuration ? "7s"
                                    : option.type == OptionType::kChoice   ? option.words[1]
                                                                           : "418";
@@ -106,6 +114,12 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
   CHECK(FindFlatOption("") == nullptr);
   CHECK(FindOption("") == nullptr);
   CHECK(FindOption("resilience.circuit_breaker.timeout")->env == "CIRCUIT_BREAKER_TIMEOUT");
+  for (const char* path :
+       {"max_retries", "initial_backoff", "max_backoff", "backoff_factor", "jitter_factor"}) {
+    std::string variable = "RETRY_";
+    for (const char* c = path; *c != 0; ++c) variable += *c == '_' ? '_' : char(*c - 'a' + 'A');
+    CHECK(FindOption(std::string("resilience.retry.") + path)->env == variable);
+  }
 }
 
 TEST_CASE("Values are refused with a sentence that says what to write") {
@@ -125,6 +139,19 @@ TEST_CASE("Values are refused with a sentence that says what to write") {
   CHECK(problem("resilience.circuit_breaker.failure_threshold", "99999999999999999999") ==
         "is out of range; write 0 to 100");
   CHECK(problem("resilience.circuit_breaker.failure_threshold", "0") == "accepted");
+  for (const char* text : {"", ".", "1.", ".5", "-1", "+1", "1e1", "nan", "inf", "1.5x", " 1"}) {
+    INFO(text);
+    CHECK(problem("resilience.retry.backoff_factor", text) == "is not a number; write 1 to 100");
+  }
+  for (const char* text : {"0.99", "100.01", "999999999999999999999999999999"}) {
+    CHECK(problem("resilience.retry.backoff_factor", text) == "is out of range; write 1 to 100");
+  }
+  CHECK(problem("resilience.retry.backoff_factor", "1.5") == "accepted");
+  CHECK(problem("resilience.retry.jitter_factor", "1.1") == "is out of range; write 0 to 1");
+  CHECK(problem("resilience.retry.jitter_factor", "0.05") == "accepted");
+  CHECK(problem("resilience.retry.max_retries", "-1") == "is out of range; write 0 to 10");
+  CHECK(problem("resilience.retry.on_transport", "any") ==
+        "is not known here; write replay_safe or none");
   CHECK(problem("resilience.circuit_breaker.enabled", "maybe") ==
         "is neither true nor false; write one of them");
   CHECK(problem("resilience.circuit_breaker.enabled", "Off") == "accepted");

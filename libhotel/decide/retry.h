@@ -1,0 +1,26 @@
+// Whether a try that failed below HTTP is made once more at the same candidate, and when.
+#ifndef HOTEL_DECIDE_RETRY_H_
+#define HOTEL_DECIDE_RETRY_H_
+
+#include <cstdint>
+
+#include "hotel/settings.h"
+#include "hotel/types.h"
+
+#include "libhotel/decide/attempt_machine.h"
+
+namespace hotel::decide {
+
+/// The failure is one of those that are safe to repeat (facts a, "Transport error ..."): nothing of
+/// the request had left, or the connection was interrupted behind it. A stream is repeated only
+/// while no byte of its body came; a whole answer also when it was cut. How many tries were made is
+/// not looked at. REQUIRES: normalized, before the commit.
+bool Repeatable(const AttemptEnd& end, bool streaming, const RetrySettings& settings) noexcept;
+
+/// The wait before the `n`-th repeat, n >= 1: initial * factor^(n-1), at most max; then up to
+/// jitter_factor of it more or less, at most max again. Advances `random` when there is jitter.
+Duration RetryBackoff(const RetrySettings& settings, int n, std::uint64_t* random) noexcept;
+
+}  // namespace hotel::decide
+
+#endif  // HOTEL_DECIDE_RETRY_H_
