@@ -66,7 +66,8 @@ class Load(unittest.TestCase):
                                      ("frames-3", 4, "frames"), ("frames-3-no-done", 3, "not_terminated"),
                                      ("silence", None, "timeout")):
             with self.subTest(model=model):
-                result = self.load(model, "-c", 2, "-n", 4, "--timeout", 0.5, stream=stream, status=1)
+                limit = 0.5 if fault == "timeout" else 30
+                result = self.load(model, "-c", 2, "-n", 4, "--timeout", limit, stream=stream, status=1)
                 self.assertEqual((result["succeeded"], result["faults"]), (0, {fault: 4}))
 
     def test_a_refusal_is_shown(self):
@@ -80,7 +81,7 @@ class Load(unittest.TestCase):
 
     def test_idle_connections_that_are_closed_are_counted(self):
         sim = systems.Sim(os.environ["HOTEL_SIM"]).start()
-        command = [HOTEL_LOAD, "--url", sim.url, "--idle", "10", "-t", "4"]
+        command = [HOTEL_LOAD, "--url", sim.url, "--idle", "10", "-t", "5"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 # The upstream goes once all connections have had their answer.
@@ -98,7 +99,7 @@ class Load(unittest.TestCase):
             with urllib.request.urlopen(url) as answer:
                 stats = json.load(answer)
             if stats["answered"] >= count:
-                time.sleep(0.2)  # the answers are read
+                time.sleep(0.5)  # the answers are read
                 return
             self.assertLess(time.monotonic(), end, stats)
             time.sleep(0.02)
