@@ -31,6 +31,8 @@ def arguments():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of the build")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for the results")
     options = parser.parse_args()
+    if options.write_docs and (options.only or options.soak):
+        parser.error("--write-docs wants the whole run, or --quick")
     # What is started runs in a folder of its own.
     options.bin = options.bin.resolve()
     return options
