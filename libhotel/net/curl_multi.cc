@@ -43,7 +43,10 @@ absl::StatusOr<std::shared_ptr<CurlMulti>> CurlMulti::Create(EventLoop* loop,
 }
 
 CurlMulti::CurlMulti(EventLoop* loop, const CurlOptions& options, AddressRules rules)
-    : loop_(loop), options_(options), rules_(std::move(rules)) {}
+    : loop_(loop),
+      shared_(std::make_shared<Transfer::Shared>(
+          std::move(rules), ResponseHead::Limits{options.max_head_bytes, options.max_head_fields},
+          options.ca_file, &CurlMulti::OnCloseSocket, this)) {}
 
 CurlMulti::~CurlMulti() { Shutdown(); }
 
@@ -61,15 +64,7 @@ void CurlMulti::Shutdown() {
 }
 
 std::shared_ptr<Transfer> CurlMulti::Start(UpstreamRequest request, ResponseHandler* handler) {
-  const Transfer::Config config{
-      .rules = &rules_,
-      .head = {options_.max_head_bytes, options_.max_head_fields},
-      .ca_file = &options_.ca_file,
-      .close_socket = &CurlMulti::OnCloseSocket,
-      .close_context = this,
-      .reuses = &reuses_,
-  };
-  auto transfer = std::make_shared<Transfer>(std::move(request), handler, config);
+  auto transfer = std::make_shared<Transfer>(std::move(request), handler, shared_);
   if (multi_ == nullptr) return transfer;
   if (!transfer->Prepare()) {
     CompleteLater(transfer);
@@ -97,13 +92,13 @@ void CurlMulti::CompleteLater(const std::shared_ptr<Transfer>& transfer) {
 
 void CurlMulti::Complete(const std::shared_ptr<Transfer>& transfer, CURLcode code) {
   if (multi_ == nullptr || transfer->cancelled()) return;  // ended silently, or about to be told
-  Remove(transfer.get());
+  Remove(transfer.get(), /*reusable=*/code == CURLE_OK);
   transfer->Finish(transfer->Result(code));
 }
 
-void CurlMulti::Remove(Transfer* transfer) {
+void CurlMulti::Remove(Transfer* transfer, bool reusable) {
   if (running_.erase(transfer) != 0) ::curl_multi_remove_handle(multi_, transfer->easy());
-  transfer->ReleaseHandle();
+  transfer->ReleaseHandle(reusable);
 }
 
 void CurlMulti::Cancel(const std::shared_ptr<Transfer>& transfer) {
@@ -141,7 +136,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
   transfer->resume_posted = false;
   if (multi_ == nullptr || transfer->cancelled() || !transfer->paused()) return;
   in_curl_ = true;
-  reuses_ = 0;
+  shared_->reuses = 0;
   const CURLcode code = transfer->Unpause();
   in_curl_ = false;
   // An error here (the handler was called and the exchange is to end) is reported nowhere else.
@@ -152,7 +147,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
 void CurlMulti::Act(curl_socket_t fd, int events) {
   if (multi_ == nullptr) return;
   in_curl_ = true;
-  reuses_ = 0;
+  shared_->reuses = 0;
   int running = 0;
   ::curl_multi_socket_action(multi_, fd, events, &running);
   in_curl_ = false;
@@ -181,7 +176,7 @@ void CurlMulti::Settle() {
     const auto found = running_.find(reinterpret_cast<Transfer*>(context));
     if (found == running_.end()) continue;
     const std::shared_ptr<Transfer> transfer = found->second;
-    WatchIdle(transfer->easy());
+    WatchIdle(*transfer);
     Complete(transfer, code);
   }
 }
@@ -189,11 +184,13 @@ void CurlMulti::Settle() {
 // libcurl 7.88 takes a kept connection that the provider has closed for a living one, and the next
 // request is lost in it (F131); or, when bytes came first (a "408" some balancers send), they would
 // pass for its answer. So the loop looks after idle sockets itself.
-void CurlMulti::WatchIdle(CURL* easy) {
+void CurlMulti::WatchIdle(const Transfer& transfer) {
+  // Without a connection of its own a kept handle may still name that of the request before.
+  if (!transfer.request_began()) return;
   // The connection may have been handed on while libcurl ran; then it is not idle.
-  if (reuses_ > 0) return;
+  if (shared_->reuses > 0) return;
   curl_socket_t fd = CURL_SOCKET_BAD;
-  ::curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd);
+  ::curl_easy_getinfo(transfer.easy(), CURLINFO_ACTIVESOCKET, &fd);
   if (fd == CURL_SOCKET_BAD || loop_->IsWatched(fd)) return;
   // Reuse replaces this watch, closing ends it (OnCloseSocket). A refused watch costs only the
   // care.

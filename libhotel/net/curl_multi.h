@@ -51,21 +51,19 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   void TimerChanged(long timeout_ms);
   void Act(curl_socket_t fd, int events);
   void Settle();
-  void WatchIdle(CURL* easy);
+  void WatchIdle(const Transfer& transfer);
   void Add(const std::shared_ptr<Transfer>& transfer);
   void Detach(const std::shared_ptr<Transfer>& transfer);
-  void Remove(Transfer* transfer);
+  void Remove(Transfer* transfer, bool reusable = false);
   void Complete(const std::shared_ptr<Transfer>& transfer, CURLcode code);
   void CompleteLater(const std::shared_ptr<Transfer>& transfer);
   void ContinuePaused(const std::shared_ptr<Transfer>& transfer);
 
   EventLoop* const loop_;
-  const CurlOptions options_;
-  const AddressRules rules_;
+  const std::shared_ptr<Transfer::Shared> shared_;
   CURLM* multi_ = nullptr;
   Loop::TimerId timer_ = 0;
   bool in_curl_ = false;
-  int reuses_ = 0;  // since libcurl was entered
   std::unordered_map<Transfer*, std::shared_ptr<Transfer>> running_;
   std::vector<std::shared_ptr<Transfer>> to_add_;
   std::vector<std::shared_ptr<Transfer>> to_remove_;

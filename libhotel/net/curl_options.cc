@@ -57,28 +57,36 @@ class EasySetter {
   bool ok_ = true;
 };
 
-void SetMethodAndBody(EasySetter& set, const UpstreamRequest& request,
-                      const EasyCallbacks& callbacks) {
+// Every method begins with the option that takes back what the one before may have left (a kept
+// handle), so the order matters.
+void SetMethodAndBody(EasySetter& set, const UpstreamRequest& request) {
   const std::string& method = request.method;
   const bool has_body =
       request.body.size() > 0 || method == "POST" || method == "PUT" || method == "PATCH";
+  const char* custom = nullptr;
   if (has_body) {
     set.Set(CURLOPT_POST, 1L);
-    // The body comes through the read callback, so we know when its first byte left, and the seek
-    // callback always fails: libcurl resends a POST by itself when a reused connection dies early,
-    // and a completion that may have been billed is not its to repeat.
     set.Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    set.Set(CURLOPT_READFUNCTION, callbacks.read);
-    set.Set(CURLOPT_READDATA, callbacks.context);
-    set.Set(CURLOPT_SEEKFUNCTION, callbacks.seek);
-    set.Set(CURLOPT_SEEKDATA, callbacks.context);
-    if (method != "POST") set.Set(CURLOPT_CUSTOMREQUEST, method.c_str());
-  } else if (method == "HEAD") {
-    set.Set(CURLOPT_NOBODY, 1L);
+    if (method != "POST") custom = method.c_str();
   } else {
     set.Set(CURLOPT_HTTPGET, 1L);
-    if (method != "GET") set.Set(CURLOPT_CUSTOMREQUEST, method.c_str());
+    if (method == "HEAD") {
+      set.Set(CURLOPT_NOBODY, 1L);
+    } else if (method != "GET") {
+      custom = method.c_str();
+    }
   }
+  set.Set(CURLOPT_CUSTOMREQUEST, custom);
+}
+
+void SetContext(EasySetter& set, void* context) {
+  set.Set(CURLOPT_PRIVATE, context);
+  set.Set(CURLOPT_READDATA, context);
+  set.Set(CURLOPT_SEEKDATA, context);
+  set.Set(CURLOPT_HEADERDATA, context);
+  set.Set(CURLOPT_WRITEDATA, context);
+  set.Set(CURLOPT_OPENSOCKETDATA, context);
+  set.Set(CURLOPT_PREREQDATA, context);
 }
 
 bool HasField(const HeaderList& headers, std::string_view name) {
@@ -122,21 +130,19 @@ bool SetMultiOptions(CURLM* multi, const MultiCallbacks& callbacks, std::size_t 
   return ok;
 }
 
-bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks& callbacks) {
+bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::string& ca_file) {
   EasySetter set(easy);
-  set.Set(CURLOPT_PRIVATE, callbacks.context);
-  set.Set(CURLOPT_ERRORBUFFER, options.error_text);
-  set.Set(CURLOPT_URL, options.url->c_str());
   // The path reaches the provider as it was configured.
   set.Set(CURLOPT_PATH_AS_IS, 1L);
-  SetMethodAndBody(set, *options.request, callbacks);
-  set.Set(CURLOPT_HTTPHEADER, options.headers);
+  // The body comes through the read callback, so we know when its first byte left, and the seek
+  // callback always fails: libcurl resends a POST by itself when a reused connection dies early,
+  // and a completion that may have been billed is not its to repeat.
+  set.Set(CURLOPT_READFUNCTION, callbacks.read);
+  set.Set(CURLOPT_SEEKFUNCTION, callbacks.seek);
 
   // Reading the answer.
   set.Set(CURLOPT_HEADERFUNCTION, callbacks.header);
-  set.Set(CURLOPT_HEADERDATA, callbacks.context);
   set.Set(CURLOPT_WRITEFUNCTION, callbacks.write);
-  set.Set(CURLOPT_WRITEDATA, callbacks.context);
   // Content coding stays as sent: undoing it inside libcurl defeats pausing and flushing.
   set.Set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
   set.Set(CURLOPT_HTTP09_ALLOWED, 0L);
@@ -151,9 +157,7 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
   set.Set(CURLOPT_PROXY, "");
   set.Set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
 
-  // Time. Name lookup, connect and TLS together; every other deadline belongs to the caller, so
-  // there is no total timeout here.
-  set.Set(CURLOPT_CONNECTTIMEOUT_MS, Millis(options.request->connect_timeout));
+  // Time (the connect timeout is the request's).
   // No alarm signals, and no signal handler swapped in and out around each run of a handle.
   set.Set(CURLOPT_NOSIGNAL, 1L);
   // Removing a handle must not wait for the resolver thread that works for it.
@@ -166,11 +170,9 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
 
   // Connections.
   set.Set(CURLOPT_OPENSOCKETFUNCTION, callbacks.open_socket);
-  set.Set(CURLOPT_OPENSOCKETDATA, callbacks.context);
   set.Set(CURLOPT_CLOSESOCKETFUNCTION, callbacks.close_socket);
   set.Set(CURLOPT_CLOSESOCKETDATA, callbacks.close_context);
   set.Set(CURLOPT_PREREQFUNCTION, callbacks.before_request);
-  set.Set(CURLOPT_PREREQDATA, callbacks.context);
   set.Set(CURLOPT_MAXAGE_CONN, kMaxIdleSeconds);
   set.Set(CURLOPT_TCP_NODELAY, 1L);
   // A thinking provider may be silent for minutes; NAT boxes forget silent connections.
@@ -182,8 +184,8 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
   set.Set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set.Set(CURLOPT_SSL_VERIFYPEER, 1L);
   set.Set(CURLOPT_SSL_VERIFYHOST, 2L);
-  if (!options.ca_file->empty()) {
-    set.Set(CURLOPT_CAINFO, options.ca_file->c_str());
+  if (!ca_file.empty()) {
+    set.Set(CURLOPT_CAINFO, ca_file.c_str());
     // Otherwise the system's directory of roots would be trusted beside the file.
     set.Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
   }
@@ -192,30 +194,60 @@ bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks&
   return set.ok();
 }
 
-Slist BuildHeaders(const HeaderList& headers) {
-  Slist list;
-  const auto append = [&list](const std::string& line) {
-    curl_slist* head = ::curl_slist_append(list.get(), line.c_str());
-    if (head == nullptr) return false;
-    (void)list.release();
-    list.reset(head);
-    return true;
+bool SetRequestOptions(CURL* easy, const EasyOptions& options) {
+  EasySetter set(easy);
+  SetContext(set, options.context);
+  set.Set(CURLOPT_ERRORBUFFER, options.error_text);
+  set.Set(CURLOPT_URL, options.url->c_str());
+  SetMethodAndBody(set, *options.request);
+  set.Set(CURLOPT_HTTPHEADER, options.headers);
+  // Name lookup, connect and TLS together; every other deadline belongs to the caller, so there is
+  // no total timeout here.
+  set.Set(CURLOPT_CONNECTTIMEOUT_MS, Millis(options.request->connect_timeout));
+  return set.ok();
+}
+
+void ClearRequestOptions(CURL* easy) {
+  EasySetter set(easy);
+  SetContext(set, nullptr);
+  set.Set(CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
+  set.Set(CURLOPT_URL, static_cast<char*>(nullptr));
+  set.Set(CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));
+}
+
+std::optional<HeaderLines> HeaderLines::Build(const HeaderList& headers) {
+  std::size_t size = 64;
+  for (const Header& header : headers) size += header.name.size() + header.value.size() + 4;
+  HeaderLines lines;
+  // What is reserved is never exceeded: the nodes point into the text and at each other.
+  lines.text_.reserve(size);
+  lines.nodes_.reserve(headers.size() + 3);
+  const auto add = [&lines](std::string_view name, std::string_view between,
+                            std::string_view value) {
+    std::vector<char>& text = lines.text_;
+    const std::size_t at = text.size();
+    for (const std::string_view piece : {name, between, value}) {
+      text.insert(text.end(), piece.begin(), piece.end());
+    }
+    text.push_back('\0');
+    if (!lines.nodes_.empty()) lines.nodes_.back().next = lines.nodes_.data() + lines.nodes_.size();
+    lines.nodes_.push_back({text.data() + at, nullptr});
   };
   // "Name:" keeps libcurl from sending its own. Expect would hold back bodies over 1 MiB by up to a
   // second; the others would be news to the caller.
-  bool ok = append("Expect:");
-  if (!HasField(headers, "accept")) ok = ok && append("Accept:");
-  if (!HasField(headers, "content-type")) ok = ok && append("Content-Type:");
+  add("Expect", ":", "");
+  if (!HasField(headers, "accept")) add("Accept", ":", "");
+  if (!HasField(headers, "content-type")) add("Content-Type", ":", "");
   for (const Header& header : headers) {
-    if (!ok || !IsToken(header.name) || !IsFieldValue(header.value)) return nullptr;
+    if (!IsToken(header.name) || !IsFieldValue(header.value)) return std::nullopt;
     const bool own = std::any_of(std::begin(kOwnFields), std::end(kOwnFields), [&](auto name) {
       return base::EqualsIgnoreCase(header.name, name);
     });
     if (own) continue;
     // libcurl's way to send a field without a value ends in a semicolon.
-    ok = append(header.value.empty() ? header.name + ";" : header.name + ": " + header.value);
+    add(header.name, header.value.empty() ? ";" : ": ", header.value);
   }
-  return ok ? std::move(list) : nullptr;
+  return lines;
 }
 
 }  // namespace hotel::net

@@ -4,8 +4,9 @@
 #define HOTEL_NET_CURL_OPTIONS_H_
 
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <curl/curl.h>
 
@@ -15,11 +16,25 @@
 
 namespace hotel::net {
 
-/// Frees a curl_slist.
-struct SlistDelete {
-  void operator()(curl_slist* list) const noexcept { ::curl_slist_free_all(list); }
+/// Header lines in the form libcurl reads, in two allocations for all of them. Must outlive the
+/// request it is given to.
+class HeaderLines {
+ public:
+  /// The request's fields, without those that belong to the dispatcher (Host, lengths, framing,
+  /// connection control), and with libcurl's own additions switched off. nullopt when a name or a
+  /// value cannot be sent as it is.
+  static std::optional<HeaderLines> Build(const HeaderList& headers);
+
+  HeaderLines(HeaderLines&&) noexcept = default;
+  HeaderLines& operator=(HeaderLines&&) noexcept = default;
+
+  curl_slist* list() noexcept { return nodes_.data(); }
+
+ private:
+  HeaderLines() = default;
+  std::vector<char> text_;  // lines, each with its NUL
+  std::vector<curl_slist> nodes_;
 };
-using Slist = std::unique_ptr<curl_slist, SlistDelete>;
 
 /// Initialises libcurl once per process and checks that the library found at run time can do what
 /// is asked of it below. FailedPrecondition says what is missing. Any thread.
@@ -33,7 +48,7 @@ struct MultiCallbacks {
 };
 bool SetMultiOptions(CURLM* multi, const MultiCallbacks& callbacks, std::size_t max_connections);
 
-/// The callbacks of one exchange; all get `context`, which is the handle's private pointer, too.
+/// The callbacks of exchanges; all but the last get EasyOptions::context.
 struct EasyCallbacks {
   curl_read_callback read;
   curl_seek_callback seek;
@@ -41,25 +56,27 @@ struct EasyCallbacks {
   curl_write_callback header;
   curl_opensocket_callback open_socket;
   curl_prereq_callback before_request;
-  void* context;
   /// May be called after the handle is gone, when its connection closes; gets `close_context`.
   curl_closesocket_callback close_socket;
   void* close_context;
 };
 
+/// What every exchange of a dispatcher has in common. Set once on a new handle.
+bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::string& ca_file);
+
 struct EasyOptions {
   const UpstreamRequest* request;
-  const std::string* url;      ///< canonical, see ProviderUrl
-  curl_slist* headers;         ///< see BuildHeaders; must outlive the handle
-  const std::string* ca_file;  ///< empty = the system's roots
-  char* error_text;            ///< CURL_ERROR_SIZE bytes; must outlive the handle
+  const std::string* url;  ///< canonical, see ProviderUrl
+  curl_slist* headers;     ///< see HeaderLines; must outlive the request
+  char* error_text;        ///< CURL_ERROR_SIZE bytes; must outlive the request
+  void* context;           ///< of the callbacks; also the handle's private pointer
 };
-bool SetEasyOptions(CURL* easy, const EasyOptions& options, const EasyCallbacks& callbacks);
+/// What belongs to one exchange, on a handle with the common options. Everything set here is set
+/// anew by the next call or taken back by ClearRequestOptions.
+bool SetRequestOptions(CURL* easy, const EasyOptions& options);
 
-/// The request's fields as libcurl wants them, without those that belong to the dispatcher (Host,
-/// lengths, framing, connection control), and with libcurl's own additions switched off. Null when
-/// a name or a value cannot be sent as it is, or memory ran out.
-Slist BuildHeaders(const HeaderList& headers);
+/// Makes a handle ready to be kept for another request: it refers to nothing of the last one.
+void ClearRequestOptions(CURL* easy);
 
 }  // namespace hotel::net
 

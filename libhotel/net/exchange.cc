@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include "absl/status/status.h"
 #include "libhotel/net/http_text.h"
 
 namespace hotel::net {
@@ -16,8 +17,12 @@ constexpr std::size_t kAbort = CURL_WRITEFUNC_ERROR;
 
 }  // namespace
 
-Transfer::Transfer(UpstreamRequest request, ResponseHandler* handler, const Config& config)
-    : request_(std::move(request)), handler_(handler), config_(config), head_(config.head) {}
+Transfer::Transfer(UpstreamRequest request, ResponseHandler* handler,
+                   std::shared_ptr<Shared> shared)
+    : request_(std::move(request)),
+      handler_(handler),
+      shared_(std::move(shared)),
+      head_(shared_->head) {}
 
 Transfer::~Transfer() { ReleaseHandle(); }
 
@@ -27,48 +32,42 @@ void Transfer::Fail(TransportError error, std::string detail) {
   failure_detail_ = std::move(detail);
 }
 
+EasyCallbacks Transfer::Callbacks(curl_closesocket_callback close_socket, void* close_context) {
+  return {
+      &Transfer::OnRead,       &Transfer::OnSeek,          &Transfer::OnWrite, &Transfer::OnHeader,
+      &Transfer::OnOpenSocket, &Transfer::OnBeforeRequest, close_socket,       close_context};
+}
+
 bool Transfer::Prepare() {
-  absl::StatusOr<ProviderUrl> url = ProviderUrl::Parse(request_.url);
+  absl::StatusOr<std::shared_ptr<const ProviderUrl>> url = shared_->urls.Check(request_.url);
   if (!url.ok()) {
-    Fail(TransportError::kOther, std::string(url.status().message()));
+    Fail(absl::IsPermissionDenied(url.status()) ? TransportError::kRefusedAddress
+                                                : TransportError::kOther,
+         std::string(url.status().message()));
     return false;
   }
   url_ = *std::move(url);
-  const absl::Status allowed = config_.rules->CheckUrl(url_);
-  if (!allowed.ok()) {
-    Fail(TransportError::kRefusedAddress, std::string(allowed.message()));
-    return false;
-  }
-  headers_ = BuildHeaders(request_.headers);
-  if (headers_ == nullptr || !IsToken(request_.method)) {
+  headers_ = HeaderLines::Build(request_.headers);
+  if (!headers_ || !IsToken(request_.method)) {
     Fail(TransportError::kOther, "the request's method or a header cannot be sent as it is");
     return false;
   }
-  easy_ = ::curl_easy_init();
-  const EasyOptions options{&request_, &url_.canonical, headers_.get(), config_.ca_file,
-                            error_text_.data()};
-  const EasyCallbacks callbacks{&Transfer::OnRead,
-                                &Transfer::OnSeek,
-                                &Transfer::OnWrite,
-                                &Transfer::OnHeader,
-                                &Transfer::OnOpenSocket,
-                                &Transfer::OnBeforeRequest,
-                                this,
-                                config_.close_socket,
-                                config_.close_context};
-  if (easy_ == nullptr || !SetEasyOptions(easy_, options, callbacks)) {
+  easy_ = shared_->handles.Take();
+  const EasyOptions options{&request_, &url_->canonical, headers_->list(), error_text_.data(),
+                            this};
+  if (easy_ == nullptr || !SetRequestOptions(easy_, options)) {
     Fail(TransportError::kOther, "libcurl refused the request's options");
     return false;
   }
   return true;
 }
 
-void Transfer::ReleaseHandle() {
+void Transfer::ReleaseHandle(bool reusable) {
   if (easy_ == nullptr) return;
   long sent = 0;
   ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent);
   bytes_left_ = sent > 0 || body_offset_ > 0;
-  ::curl_easy_cleanup(std::exchange(easy_, nullptr));
+  shared_->handles.Return(std::exchange(easy_, nullptr), reusable);
   headers_.reset();
   paused_ = false;
 }
@@ -143,7 +142,7 @@ curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
     return CURL_SOCKET_BAD;
   }
   const std::optional<IpAddress> ip = IpAddress::FromSockaddr(&address.addr);
-  if (!ip || !config_.rules->Allows(*ip, url_.host, url_.port)) {
+  if (!ip || !shared_->rules.Allows(*ip, url_->host, url_->port)) {
     refused_address_ = ip ? ip->ToString() : "an address that is not IP";
     return CURL_SOCKET_BAD;
   }
@@ -159,7 +158,7 @@ int Transfer::OnBeforeRequest(void* self, char*, char*, int, int) {
   }
   transfer->request_began_ = true;
   transfer->reused_ = !transfer->address_tried_;
-  if (transfer->reused_) ++*transfer->config_.reuses;
+  if (transfer->reused_) ++transfer->shared_->reuses;
   return CURL_PREREQFUNC_OK;
 }
 

@@ -4,13 +4,19 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <curl/curl.h>
 
 #include "hotel/dispatcher.h"
 
 #include "libhotel/net/address_policy.h"
+#include "libhotel/net/checked_urls.h"
+#include "libhotel/net/curl_handles.h"
 #include "libhotel/net/curl_options.h"
 #include "libhotel/net/provider_url.h"
 #include "libhotel/net/response_head.h"
@@ -21,28 +27,36 @@ namespace hotel::net {
 /// handler is called from its libcurl callbacks. Loop thread only.
 class Transfer {
  public:
-  struct Config {
-    const AddressRules* rules;  ///< must outlive the transfer
-    ResponseHead::Limits head;
-    const std::string* ca_file;
-    curl_closesocket_callback close_socket;
-    void* close_context;
-    int* reuses;  ///< counts up when a request goes out on a kept connection
+  /// Belongs to the CurlMulti and outlives its transfers, whoever keeps one.
+  struct Shared {
+    Shared(AddressRules address_rules, ResponseHead::Limits limits, std::string ca_file,
+           curl_closesocket_callback close_socket, void* close_context)
+        : rules(std::move(address_rules)),
+          head(limits),
+          handles(Callbacks(close_socket, close_context), std::move(ca_file)) {}
+
+    const AddressRules rules;
+    const ResponseHead::Limits head;
+    CheckedUrls urls{&rules};
+    CurlHandles handles;
+    int reuses = 0;  ///< counts up when a request goes out on a kept connection
   };
 
-  Transfer(UpstreamRequest request, ResponseHandler* handler, const Config& config);
+  Transfer(UpstreamRequest request, ResponseHandler* handler, std::shared_ptr<Shared> shared);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Checks the request and makes the libcurl handle. False: ResultOf says why.
+  /// Checks the request and takes a libcurl handle. False: Result says why.
   bool Prepare();
 
   /// The libcurl handle; null before Prepare and after ReleaseHandle.
   CURL* easy() const noexcept { return easy_; }
-  /// Frees the libcurl handle after keeping what Result needs from it. The handle must be in no
-  /// multi handle.
-  void ReleaseHandle();
+  /// Gives the libcurl handle back after keeping what Result needs from it; `reusable` when the
+  /// exchange ended well. The handle must be in no multi handle.
+  void ReleaseHandle(bool reusable = false);
+  /// A connection stood ready for the request.
+  bool request_began() const noexcept { return request_began_; }
 
   /// How it ended, for an end reported by libcurl (or CURLE_FAILED_INIT after a failed Prepare).
   ExchangeResult Result(CURLcode code) const;
@@ -68,6 +82,7 @@ class Transfer {
   bool resume_posted = false;  // CurlMulti's note
 
  private:
+  static EasyCallbacks Callbacks(curl_closesocket_callback close_socket, void* close_context);
   static std::size_t OnRead(char* out, std::size_t size, std::size_t count, void* self);
   static int OnSeek(void* self, curl_off_t offset, int origin);
   static std::size_t OnWrite(char* data, std::size_t size, std::size_t count, void* self);
@@ -85,16 +100,16 @@ class Transfer {
 
   const UpstreamRequest request_;
   ResponseHandler* handler_;
-  const Config config_;
-  ProviderUrl url_;
-  Slist headers_;
+  const std::shared_ptr<Shared> shared_;
+  std::shared_ptr<const ProviderUrl> url_;
+  std::optional<HeaderLines> headers_;
   CURL* easy_ = nullptr;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
 
   ResponseHead head_;
   bool head_delivered_ = false;
   std::size_t body_offset_ = 0;  // of the request's body
-  bool request_began_ = false;   // a connection stood ready for it
+  bool request_began_ = false;
   bool reused_ = false;
   bool resend_refused_ = false;
   bool address_tried_ = false;
