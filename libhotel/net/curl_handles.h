@@ -17,7 +17,8 @@ namespace hotel::net {
 /// request's preparation, so a few are kept. Loop thread only.
 class CurlHandles {
  public:
-  /// Kept at most: as many as commonly end and begin in one turn. Each keeps its buffers, some 40 KiB.
+  /// Kept at most: as many as commonly end and begin in one turn. Each keeps its buffers, some 40
+  /// KiB.
   static constexpr std::size_t kMaxIdle = 32;
 
   CurlHandles(const EasyCallbacks& callbacks, std::string ca_file)

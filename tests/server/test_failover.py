@@ -56,6 +56,22 @@ class Failover(TestCase):
         # A reset is tried twice more, a status is not.
         self.assertEqual([len(u.seen) for u in (first, second, third)], [1, 3, 1])
 
+    def test_two_resets_and_an_answer_are_one_attempt(self):
+        def third_time(conn, seen, number):
+            return reset(conn, seen, number) if number % 3 < 2 else chat("hello world")(conn, seen, number)
+
+        hoteld, (first, second) = self.group(third_time, chat("sibling"))
+        for asked in (ASK, dict(ASK, stream=True)):
+            answer = hoteld.chat(asked)
+            self.assertEqual(answer.status, 200, answer.body)
+            self.assertIn(b"hello", answer.body)
+            self.assertEqual(answer.headers["x-hotel-provider"], "p1")
+            self.assertEqual(answer.headers["x-hotel-attempts"], "1")
+        self.assertEqual((len(first.seen), len(second.seen)), (6, 0))
+        self.assertEqual(first.seen[0].body, first.seen[2].body)
+        wait_until(lambda: hoteld.stderr().count(" tries=3") == 2, "the records count the tries")
+        self.assertNotIn(" charge ", hoteld.stderr())
+
     def test_only_the_bytes_of_the_model_change(self):
         hoteld, (upstream,) = self.group(chat(), name="x")
         body = b'{"model":"hotel/x","seed":12345678901234567890,"a":1.0,"b":"\\u00e9"}'

@@ -46,6 +46,26 @@ TEST_CASE("cooldown over: every request is admitted until the first outcome") {
   CHECK(f.events.Take().size() == 2);  // opened, and reopened once by the whole burst
 }
 
+TEST_CASE("a permit knows whether a half-open circuit gave it") {
+  Fixture f;
+  const CircuitKey key = Fixture::Key();
+  CHECK_FALSE(f.breaker->TryAcquire(key, kNow).permit.probe());
+  f.Open(key);
+  CHECK_FALSE(f.breaker->AcquireDirect(key, kNow).probe());
+  const TimePoint later = kNow + seconds(60);
+  for (const bool direct : {false, true}) {
+    Permit permit = direct ? f.breaker->AcquireDirect(key, later)
+                           : std::move(f.breaker->TryAcquire(key, later).permit);
+    CHECK(permit.probe());
+    const Permit moved = std::move(permit);
+    CHECK(moved.probe());
+  }
+  Settings off = *f.settings.Current();
+  off.global.circuit_breaker.enabled = false;
+  f.settings.Set(off);
+  CHECK_FALSE(f.breaker->TryAcquire(key, later).permit.probe());
+}
+
 TEST_CASE("BlockedUntil changes nothing: only an admission makes a circuit half-open") {
   Fixture f;
   f.Open(f.Key());
