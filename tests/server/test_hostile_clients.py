@@ -254,7 +254,8 @@ class Slow(TestCase):
         hoteld = self.hoteld(config({}, server="head_timeout: 600ms"))
         with hoteld.client() as client:
             self.trickle(client, b"\r\n" * 1000)
-            self.assertTrue(client.is_closed())
+            # With half of an empty line there is something to answer.
+            self.assertIn(client.read_to_end()[:13], (b"", b"HTTP/1.1 408 "))
 
     def test_a_second_request_has_its_own_head_timeout(self):
         hoteld = self.hoteld(config({}, server="head_timeout: 600ms"))
@@ -294,7 +295,7 @@ class Slow(TestCase):
         self.assertEqual({plan.status for plan in heads + bodies}, {408})
 
     def test_continue_that_finds_no_room_does_not_spin(self):
-        hoteld, _ = self.group(chat(), server="body_timeout: 5s")
+        hoteld, _ = self.group(chat(), server="body_timeout: 60s")
         with hoteld.client(receive_buffer=4096) as client:
             head = self.HEAD + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n"
             client.sock.settimeout(0.5)
@@ -305,9 +306,13 @@ class Slow(TestCase):
                     client.send(b"[]")
             except socket.timeout:
                 pass
-            before = hoteld.cpu_seconds()
-            time.sleep(1.0)
-            self.assertLess(hoteld.cpu_seconds() - before, 0.5)
+
+            def rests():
+                before = hoteld.cpu_seconds()
+                time.sleep(0.5)
+                return hoteld.cpu_seconds() - before < 0.1
+
+            wait_until(rests, "the loop rests")
 
 
 class NeverReads(TestCase):
