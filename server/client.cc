@@ -70,7 +70,8 @@ bool Client::Start() {
 }
 
 void Client::TurnAway() {
-  Refuse({503, "too_many_connections", "too many connections are open here; retry shortly"});
+  Refuse({503, decide::ErrorCode::kTooManyConnections,
+          "too many connections are open here; retry shortly"});
 }
 
 void Client::Drain() {
@@ -163,12 +164,12 @@ bool Client::ProcessHead() {
   in_.erase(0, blank);
   const HeadScan scan = ScanHead(in_);
   if (scan.state == HeadScan::State::kMalformed) {
-    Refuse({400, "malformed_request", "lines must end in CR LF"});
+    Refuse({400, decide::ErrorCode::kMalformedRequest, "lines must end in CR LF"});
     return false;
   }
   const bool complete = scan.state == HeadScan::State::kComplete;
   if (complete ? scan.size > options.head.max_bytes : in_.size() > options.head.max_bytes) {
-    Refuse({431, "request_head_too_large", "the request head is too large"});
+    Refuse({431, decide::ErrorCode::kRequestHeadTooLarge, "the request head is too large"});
     return false;
   }
   if (!complete) return false;
@@ -188,8 +189,9 @@ bool Client::ProcessHead() {
   if (!admission.refusal && admission.proxied) {
     counted_ = host_->BeginProxied();
     if (!counted_) {
-      admission.refusal = host_->handler().OnError(
-          {503, "server_busy", "too many requests are being served; retry shortly"});
+      admission.refusal =
+          host_->handler().OnError({503, decide::ErrorCode::kServerBusy,
+                                    "too many requests are being served; retry shortly"});
     }
   }
   if (admission.refusal) {
@@ -203,14 +205,16 @@ bool Client::ProcessHead() {
   }
   proxied_ = admission.proxied;
   if (proxied_ && !head_.chunked && !head_.has_length) {
-    Refuse({411, "length_required", "the request needs a Content-Length or chunked coding"});
+    Refuse({411, decide::ErrorCode::kLengthRequired,
+            "the request needs a Content-Length or chunked coding"});
     return false;
   }
   const std::size_t limit = proxied_
                                 ? options.max_body_bytes
                                 : std::min(options.max_body_bytes, options.max_plain_body_bytes);
   if (head_.content_length > limit) {
-    Refuse({413, "request_too_large", "the request body is larger than server.max_request_size"});
+    Refuse({413, decide::ErrorCode::kRequestTooLarge,
+            "the request body is larger than server.max_request_size"});
     return false;
   }
   body_.clear();
@@ -254,10 +258,11 @@ bool Client::ProcessBody() {
     case ChunkedBody::State::kMore:
       return false;
     case ChunkedBody::State::kTooLarge:
-      Refuse({413, "request_too_large", "the request body is larger than server.max_request_size"});
+      Refuse({413, decide::ErrorCode::kRequestTooLarge,
+              "the request body is larger than server.max_request_size"});
       return false;
     case ChunkedBody::State::kMalformed:
-      Refuse({400, "malformed_request", "the chunked request body is malformed"});
+      Refuse({400, decide::ErrorCode::kMalformedRequest, "the chunked request body is malformed"});
       return false;
     case ChunkedBody::State::kDone:
       break;
@@ -480,9 +485,11 @@ void Client::OnTimer() {
   switch (state_) {
     case State::kHead:
       if (!NextHeadBegun()) return Close();
-      return Refuse({408, "request_timeout", "the request head did not arrive in time"});
+      return Refuse(
+          {408, decide::ErrorCode::kRequestTimeout, "the request head did not arrive in time"});
     case State::kBody:
-      return Refuse({408, "request_timeout", "the request body did not arrive in time"});
+      return Refuse(
+          {408, decide::ErrorCode::kRequestTimeout, "the request body did not arrive in time"});
     case State::kAnswer:  // the client takes nothing
     case State::kLinger:
       return Close();

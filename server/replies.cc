@@ -11,22 +11,25 @@ Reply TextReply(int status, std::string_view text) {
   return {status, {{"content-type", "text/plain"}}, std::string(text)};
 }
 
-Reply ErrorReply(int status, std::string_view code, std::string_view message) {
+Reply ErrorReply(int status, decide::ErrorCode code, std::string_view message) {
   return {status,
           {{"content-type", "application/json"}, {"x-hotel-request-id", base::NewRequestId()}},
-          wire::OpenAiError(status, code, message)};
+          wire::OpenAiError(status, decide::ErrorCodeWord(code), message)};
 }
 
-Reply NotFoundReply() { return ErrorReply(404, "not_found", "there is nothing under this path"); }
+Reply NotFoundReply() {
+  return ErrorReply(404, decide::ErrorCode::kNotFound, "there is nothing under this path");
+}
 
 Reply InvalidKeyReply() {
-  auto reply = ErrorReply(401, "invalid_virtual_key", "invalid virtual key");
+  auto reply = ErrorReply(401, decide::ErrorCode::kInvalidVirtualKey, "invalid virtual key");
   reply.headers.push_back({"WWW-Authenticate", "Bearer"});
   return reply;
 }
 
 Reply MethodNotAllowedReply(std::string_view allow) {
-  auto reply = ErrorReply(405, "method_not_allowed", "this path does not answer to that method");
+  auto reply = ErrorReply(405, decide::ErrorCode::kMethodNotAllowed,
+                          "this path does not answer to that method");
   reply.headers.push_back({"Allow", std::string(allow)});
   return reply;
 }

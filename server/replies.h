@@ -8,6 +8,7 @@
 
 #include "hotel/router.h"
 
+#include "libhotel/decide/error_codes.h"
 #include "server/front.h"
 
 namespace hotel::server {
@@ -17,7 +18,7 @@ Reply TextReply(int status, std::string_view text);
 
 /// An error in OpenAI's shape, with an x-hotel-request-id of its own. It names no version, path,
 /// table or key.
-Reply ErrorReply(int status, std::string_view code, std::string_view message);
+Reply ErrorReply(int status, decide::ErrorCode code, std::string_view message);
 
 /// 404 for a path that leads nowhere.
 Reply NotFoundReply();

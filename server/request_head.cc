@@ -30,7 +30,9 @@ std::string_view TrimBlanks(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-RequestError Malformed(const char* message) { return {400, "malformed_request", message}; }
+RequestError Malformed(const char* message) {
+  return {400, decide::ErrorCode::kMalformedRequest, message};
+}
 
 std::optional<RequestError> ParseRequestLine(std::string_view line, const HeadLimits& limits,
                                              RequestHead* out) {
@@ -47,14 +49,15 @@ std::optional<RequestError> ParseRequestLine(std::string_view line, const HeadLi
     return Malformed("the request line does not name an HTTP version");
   }
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
-    return RequestError{505, "http_version_not_supported",
+    return RequestError{505, decide::ErrorCode::kHttpVersionNotSupported,
                         "only HTTP/1.1 and HTTP/1.0 are spoken here"};
   }
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end()) {
-    return RequestError{501, "method_not_implemented", "this method is not known here"};
+    return RequestError{501, decide::ErrorCode::kMethodNotImplemented,
+                        "this method is not known here"};
   }
   if (target.size() > limits.max_target) {
-    return RequestError{414, "uri_too_long", "the request target is too long"};
+    return RequestError{414, decide::ErrorCode::kUriTooLong, "the request target is too long"};
   }
   if (target.empty() || target[0] != '/' || !std::all_of(target.begin(), target.end(), IsVisible)) {
     return Malformed("the request target must be a path of visible ASCII characters");
@@ -72,7 +75,8 @@ std::optional<RequestError> ReadLength(std::string_view value, RequestHead* out)
   std::uint64_t length = 0;
   for (const char c : value) {
     if (length > std::uint64_t{1} << 56) {
-      return RequestError{413, "request_too_large", "the request body is too large"};
+      return RequestError{413, decide::ErrorCode::kRequestTooLarge,
+                          "the request body is too large"};
     }
     length = length * 10 + static_cast<std::uint64_t>(c - '0');
   }
@@ -94,12 +98,12 @@ std::optional<RequestError> ApplyFields(RequestHead* out) {
     } else if (base::EqualsIgnoreCase(field.name, "transfer-encoding")) {
       ++codings;
       if (!base::EqualsIgnoreCase(field.value, "chunked")) {
-        return RequestError{501, "transfer_coding_not_implemented",
+        return RequestError{501, decide::ErrorCode::kTransferCodingNotImplemented,
                             "chunked is the only transfer coding understood here"};
       }
     } else if (base::EqualsIgnoreCase(field.name, "content-encoding")) {
       if (!base::EqualsIgnoreCase(field.value, "identity")) {
-        return RequestError{415, "unsupported_content_encoding",
+        return RequestError{415, decide::ErrorCode::kUnsupportedContentEncoding,
                             "the request body must be sent without content coding"};
       }
     } else if (base::EqualsIgnoreCase(field.name, "host")) {
@@ -111,7 +115,8 @@ std::optional<RequestError> ApplyFields(RequestHead* out) {
       }
     } else if (base::EqualsIgnoreCase(field.name, "expect")) {
       if (!base::EqualsIgnoreCase(field.value, "100-continue")) {
-        return RequestError{417, "expectation_failed", "this expectation can not be met"};
+        return RequestError{417, decide::ErrorCode::kExpectationFailed,
+                            "this expectation can not be met"};
       }
       out->expects_continue = !out->http10;
     }
@@ -141,7 +146,8 @@ HeadScan ScanHead(std::string_view bytes) noexcept {
 std::optional<RequestError> ParseRequestHead(std::string_view bytes, const HeadLimits& limits,
                                              RequestHead* out) {
   if (bytes.size() > limits.max_bytes) {
-    return RequestError{431, "request_head_too_large", "the request head is too large"};
+    return RequestError{431, decide::ErrorCode::kRequestHeadTooLarge,
+                        "the request head is too large"};
   }
   *out = RequestHead();
   bool first = true;
@@ -157,7 +163,8 @@ std::optional<RequestError> ParseRequestHead(std::string_view bytes, const HeadL
     }
     if (line.empty()) break;
     if (out->headers.size() == limits.max_fields) {
-      return RequestError{431, "too_many_headers", "the request has too many header fields"};
+      return RequestError{431, decide::ErrorCode::kTooManyHeaders,
+                          "the request has too many header fields"};
     }
     const auto colon = line.find(':');
     if (colon == std::string_view::npos || !IsToken(line.substr(0, colon))) {

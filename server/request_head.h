@@ -14,6 +14,8 @@
 
 #include "hotel/types.h"
 
+#include "libhotel/decide/error_codes.h"
+
 namespace hotel::server {
 
 /// Bounds of a request head (decisions, section 10, "Server limits").
@@ -44,7 +46,7 @@ struct RequestHead {
 /// Why a request is refused: the status, a stable code and a sentence for the error body.
 struct RequestError {
   int status = 400;
-  const char* code = "bad_request";
+  decide::ErrorCode code = decide::ErrorCode::kMalformedRequest;
   const char* message = "";
 };
 

@@ -87,7 +87,8 @@ Admission Service::OnHead(const RequestHead& head, std::string_view path) {
     if (row.path != path) continue;
     if (!Allows(row, head.method)) return {MethodNotAllowedReply(row.allow)};
     if (WantsKey(path) && hotel_.load() == nullptr) {
-      auto reply = ErrorReply(503, "starting", "the sidecar is starting; retry shortly");
+      auto reply =
+          ErrorReply(503, decide::ErrorCode::kStarting, "the sidecar is starting; retry shortly");
       reply.headers.push_back({"Retry-After", "1"});
       return {std::move(reply)};
     }

@@ -199,7 +199,7 @@ absl::Status Sidecar::Start() {
   options.data_dir = server.data_dir;
   options.master_key = std::move(*master_key);
   options.events = &events_;
-  options.log = &records_;
+  if (server.log_requests) options.log = &records_;
   options.loop = loop_->loop();
   auto hotel = Hotel::Open(std::move(options));
   if (!hotel.ok()) return hotel.status();

@@ -29,6 +29,25 @@ enum class ErrorCode {
   kFailoverTimeout,
   kStreamIncomplete,
   kGatewayShutdown,
+  // The sidecar's own: said before a request reaches the router.
+  kInvalidVirtualKey,
+  kNotFound,
+  kMethodNotAllowed,
+  kMalformedRequest,
+  kRequestTimeout,
+  kLengthRequired,
+  kRequestTooLarge,
+  kUriTooLong,
+  kUnsupportedContentEncoding,
+  kExpectationFailed,
+  kRequestHeadTooLarge,
+  kTooManyHeaders,
+  kMethodNotImplemented,
+  kTransferCodingNotImplemented,
+  kStarting,
+  kServerBusy,
+  kTooManyConnections,
+  kHttpVersionNotSupported,
 };
 
 /// One row of the table.

@@ -106,7 +106,7 @@ class Attempt final : public ResponseHandler {
 
   Permit permit;         ///< from the admission until the verdict
   AttemptRecord record;  ///< filled by the owner
-  TimePoint started_at{};
+  TimePoint started_at{};  ///< the epoch until the first try
 
   // ResponseHandler
   void OnHead(int status, HeaderList headers) override;

@@ -179,7 +179,8 @@ void CallState::Do(const decide::ReportVerdict& action) {
   record.model = attempt.candidate().model;
   if (attempt.status() != 0) record.status = attempt.status();
   record.error_kind = action.kind;
-  record.duration = now - attempt.started_at;
+  // An attempt that was admitted when the deadline had passed was never started.
+  if (attempt.started_at != TimePoint{}) record.duration = now - attempt.started_at;
   if (attempt.streaming()) record.ttft = ttft_;
   record.breaker = attempt.permit.Report(action.report, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;

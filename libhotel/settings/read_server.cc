@@ -172,7 +172,8 @@ void ReadHosts(Reader* reader, const Node& node, const std::string& path, Server
 void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
   static const std::vector<std::string> kKnown = [] {
     std::vector<std::string> known = {"listen", "data_dir", "require_virtual_key",
-                                      "allow_http_providers", "allowed_provider_hosts"};
+                                      "allow_http_providers", "allowed_provider_hosts",
+                                      "log_requests"};
     for (const auto& row : kTimes) known.emplace_back(row.key);
     for (const auto& row : kSizes) known.emplace_back(row.key);
     for (const auto& row : kCounts) known.emplace_back(row.key);
@@ -192,6 +193,8 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       keyless_line = value.line;
     } else if (member->key == "allow_http_providers") {
       server->addresses.allow_http = reader->Bool(value, path).value_or(false);
+    } else if (member->key == "log_requests") {
+      server->log_requests = reader->Bool(value, path).value_or(true);
     } else if (member->key == "allowed_provider_hosts") {
       ReadHosts(reader, value, path, server);
     } else if (const TimeOption* time = FindRow(kTimes, member->key)) {
