@@ -263,8 +263,7 @@ class Drain(TestCase):
                     client.send(request(ASK))
                     hoteld.signal(signal.SIGTERM)
                     hoteld.signal(signal.SIGCONT)
-                    got = client.read_answer()
-                    self.assertEqual((got.status, got.headers["connection"]), (200, "close"))
+                    self.assertEqual(client.read_answer().status, 200)
                     self.assertTrue(client.is_closed())
                 self.assertEqual(hoteld.wait(), 0)
 
