@@ -127,7 +127,12 @@ std::string HttplibBridge::Answer(const Request& request, bool keep_alive) {
   MemoryStream stream(fmt::format("{} {} HTTP/1.1\r\n{}\r\n", request.method, request.path,
                                   keep_alive ? "" : "Connection: close\r\n"));
   server_->Run(&stream, keep_alive);
-  return std::move(stream.output);
+  // httplib announces its own limits of a connection; the front has others.
+  std::string answer = std::move(stream.output);
+  const std::size_t head_end = answer.find("\r\n\r\n");
+  const std::size_t line = answer.find("\r\nKeep-Alive: ");
+  if (line < head_end) answer.erase(line, answer.find("\r\n", line + 2) - line);
+  return answer;
 }
 
 }  // namespace hotel::server
