@@ -96,7 +96,10 @@ TEST_CASE("a failure on a handle that has served is judged on its own") {
 }
 
 TEST_CASE("handles are kept up to a bound, and only when their exchange ended well") {
-  REQUIRE(MakeCurlDispatcher(StartEventLoop().value()->loop(), CurlOptions{}).ok());
+  const std::unique_ptr<LoopThread> thread = StartEventLoop().value();
+  const auto dispatcher = MakeCurlDispatcher(thread->loop(), CurlOptions{});  // readies libcurl
+  REQUIRE(dispatcher.ok());
+  thread->Stop();
   net::CurlHandles handles = Handles();
   std::vector<CURL*> taken;
   for (std::size_t i = 0; i < net::CurlHandles::kMaxIdle + 5; ++i) {
