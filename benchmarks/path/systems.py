@@ -153,7 +153,8 @@ class Hoteld(Program):
 
     def command(self):
         models = ", ".join(self.groups)
-        lines = ["server:", f"  require_virtual_key: {str(self.key).lower()}",
+        lines = ["server:", "  log_requests: false",  # as nginx without its access log
+                 f"  require_virtual_key: {str(self.key).lower()}",
                  "  allow_http_providers: true", "  allowed_provider_hosts: [127.0.0.1]", "providers:"]
         for provider in ("first", "second"):
             lines.append(f"  {provider}: {{type: openai, api_key: \"\", models: [{models}], "
