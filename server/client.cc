@@ -35,7 +35,7 @@ class ClientResponder final : public Responder {
   ClientResponder(std::weak_ptr<Client> client, std::uint64_t request)
       : client_(std::move(client)), request_(request) {}
 
-  void Begin(int status, HeaderList headers, bool streaming) override {
+  void Begin(int status, const HeaderList& headers, bool streaming) override {
     if (const auto client = client_.lock()) client->Begin(request_, status, headers, streaming);
   }
   Flow Write(std::string_view bytes) override {
@@ -298,6 +298,7 @@ void Client::Refuse(const RequestError& error) {
   begun_ = ended_ = streaming_ = paused_ = false;
   keep_ = false;
   linger_ = true;
+  body_ = std::string();
   Send(host_->handler().OnError(error));
 }
 
@@ -370,6 +371,8 @@ void Client::SendPlain(std::string bytes, bool keep_alive) {
   if (state_ != State::kAnswer || ended_) return;
   begun_ = ended_ = true;
   keep_ = keep_ && keep_alive;
+  // The stop may have begun while a worker wrote the answer.
+  if (keep_ && host_->draining()) bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");
   out_.append(bytes);
   MarkDirty();
 }
@@ -406,7 +409,7 @@ void Client::Flush() {
   }
   if (unsent() > 0) {
     // Keep the part that waits, not what is gone already.
-    if (out_at_ > host_->options().answer_buffer) {
+    if (out_at_ > host_->options().answer_buffer && out_at_ > out_.size() / 2) {
       out_.erase(0, out_at_);
       out_at_ = 0;
     }

@@ -46,7 +46,7 @@ class Responder {
 
   /// `streaming`: the body goes out piece by piece as it is written, what was written in one turn
   /// of the loop in one piece. Otherwise it is collected and leaves with its length at End.
-  virtual void Begin(int status, HeaderList headers, bool streaming) = 0;
+  virtual void Begin(int status, const HeaderList& headers, bool streaming) = 0;
   /// Takes the bytes in any case. kPause: enough is waiting for a slow client; `on_room` follows.
   virtual Flow Write(std::string_view bytes) = 0;
   virtual void End() = 0;

@@ -34,17 +34,12 @@ class AnswerSink final : public StreamSink {
   explicit AnswerSink(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
 
   void OnHead(const AnswerHead& head) override {
-    auto headers = head.headers;
-    if (head.streaming) {
-      // Exactly this type, no caching, and no buffering by a proxy in front of the sidecar.
-      std::erase_if(headers, [](const Header& header) {
-        return base::EqualsIgnoreCase(header.name, "content-type");
-      });
-      headers.push_back({"content-type", "text/event-stream"});
-      headers.push_back({"Cache-Control", "no-cache"});
-      headers.push_back({"X-Accel-Buffering", "no"});
-    }
-    responder_->Begin(head.status, std::move(headers), head.streaming);
+    if (!head.streaming) return responder_->Begin(head.status, head.headers, false);
+    // No caching, and no buffering by a proxy in front of the sidecar.
+    HeaderList headers = head.headers;
+    headers.push_back({"Cache-Control", "no-cache"});
+    headers.push_back({"X-Accel-Buffering", "no"});
+    responder_->Begin(head.status, headers, true);
   }
   Flow OnBody(std::string_view bytes) override { return responder_->Write(bytes); }
   void OnEnd(const AnswerEnd&) override { responder_->End(); }

@@ -189,7 +189,8 @@ absl::Status Sidecar::Start() {
   auto loop = StartEventLoop();
   if (!loop.ok()) return loop.status();
   loop_ = std::move(*loop);
-  auto front = OpenFront(MakeFrontOptions(server), dynamic_cast<net::EventLoop*>(loop_->loop()));
+  const FrontOptions front_options = MakeFrontOptions(server);
+  auto front = OpenFront(front_options, dynamic_cast<net::EventLoop*>(loop_->loop()));
   if (!front.ok()) return absl::UnavailableError(Text(front.status()));
   front_ = std::move(*front);
   front_->Serve(&service_);
@@ -201,6 +202,8 @@ absl::Status Sidecar::Start() {
   options.events = &events_;
   if (server.log_requests) options.log = &records_;
   options.loop = loop_->loop();
+  // The share of the descriptors that is not for clients.
+  options.max_upstream_connections = front_options.max_proxied;
   auto hotel = Hotel::Open(std::move(options));
   if (!hotel.ok()) return hotel.status();
   hotel_ = std::move(*hotel);

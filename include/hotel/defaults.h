@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/clock.h"
 #include "hotel/dispatcher.h"
@@ -18,6 +16,9 @@
 #include "hotel/loop.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace hotel {
 
@@ -41,8 +42,9 @@ absl::StatusOr<std::unique_ptr<LoopThread>> StartEventLoop();
 struct AddressPolicy {
   /// False: only https URLs.
   bool allow_http = false;
-  /// Hosts, `host:port`s or literal addresses that may be private, loopback, link-local or metadata;
-  /// everything else must resolve to public addresses (decisions, section 10, "Addresses").
+  /// Hosts, `host:port`s or literal addresses that may be private, loopback, link-local or
+  /// metadata; everything else must resolve to public addresses (decisions, section 10,
+  /// "Addresses").
   std::vector<std::string> allowed_hosts;
 };
 

@@ -44,7 +44,8 @@ enum class TransportError {
   kTls,             ///< handshake or certificate
   kInterrupted,     ///< reset, broken pipe, closed before the answer was complete
   kProtocol,        ///< what came is not HTTP, or breaks its framing
-  kTooLarge,        ///< the answer's head exceeds the dispatcher's bounds
+  kLocal,     ///< this process is out of descriptors or memory: says nothing about the provider
+  kTooLarge,  ///< the answer's head exceeds the dispatcher's bounds
   kOther,
 };
 const char* TransportErrorName(TransportError error) noexcept;

@@ -14,9 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "hotel/types.h"
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "hotel/types.h"
 
 namespace hotel {
 
@@ -29,11 +30,12 @@ enum class KeyState {
 
 /// One upstream service. Immutable once published in a snapshot.
 struct Provider {
-  std::string id;            ///< UUID
-  std::string name;          ///< as the operator wrote it, 1-100 bytes
-  std::string routing_name;  ///< `name` with spaces as hyphens; unique; the part before the first '/'
-  std::string type;          ///< one of the known provider types, e.g. "openai", "anthropic"
-  std::string base_url;      ///< http(s) URL without a trailing slash
+  std::string id;    ///< UUID
+  std::string name;  ///< as the operator wrote it, 1-100 bytes
+  std::string
+      routing_name;      ///< `name` with spaces as hyphens; unique; the part before the first '/'
+  std::string type;      ///< one of the known provider types, e.g. "openai", "anthropic"
+  std::string base_url;  ///< http(s) URL without a trailing slash
   bool enabled = true;
   KeyState key_state = KeyState::kKeyless;
   Secret api_key;  ///< set when key_state is kReady
@@ -57,10 +59,10 @@ struct GroupEntry {
 
 /// One logical model backed by an ordered list of models, reached as `hotel/<display_model>`.
 struct FailoverGroup {
-  std::string id;             ///< UUID
-  std::string display_model;  ///< unique, lower-case, 1-128 bytes
-  std::string display_name;   ///< label, up to 128 bytes, may be empty
-  std::string description;    ///< up to 500 bytes, may be empty
+  std::string id;                   ///< UUID
+  std::string display_model;        ///< unique, lower-case, 1-128 bytes
+  std::string display_name;         ///< label, up to 128 bytes, may be empty
+  std::string description;          ///< up to 500 bytes, may be empty
   std::vector<GroupEntry> entries;  ///< priority order, no model twice
   bool group_enabled = true;
   bool auto_created = false;

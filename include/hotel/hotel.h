@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/defaults.h"
 #include "hotel/events.h"
@@ -19,6 +17,9 @@
 #include "hotel/request_log.h"
 #include "hotel/router.h"
 #include "hotel/types.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace hotel {
 
@@ -36,23 +37,26 @@ struct Options {
   /// Providers and groups given in code, applied after the file.
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
-  /// Directory of hotel.db; empty = `server.data_dir` of the configuration when one was given, and a
-  /// store in memory when none was.
+  /// Directory of hotel.db; empty = `server.data_dir` of the configuration when one was given, and
+  /// a store in memory when none was.
   std::string data_dir;
   /// Secret behind the encryption of provider keys; empty = $MASTER_KEY. A store in memory makes up
   /// its own when there is none.
   Secret master_key;
+  /// Connections to providers that are kept, active and idle together; the expected peak.
+  std::size_t max_upstream_connections = 1024;
   /// Address policy added to what the configuration file says.
   AddressPolicy addresses;
 
   // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
   EventSink* events = nullptr;
   RequestLog* log = nullptr;
-  /// A loop to run on instead of one with a thread of its own. The standard transport needs one made by
-  /// StartEventLoop. It must keep running until Close has returned, and outlive the hotel.
+  /// A loop to run on instead of one with a thread of its own. The standard transport needs one
+  /// made by StartEventLoop. It must keep running until Close has returned, and outlive the hotel.
   Loop* loop = nullptr;
   /// A transport of your own; the URLs of providers are then yours to judge. The factory is called
-  /// once, inside Open, with the hotel's loop; the dispatcher dies on the loop thread, inside Close.
+  /// once, inside Open, with the hotel's loop; the dispatcher dies on the loop thread, inside
+  /// Close.
   std::function<std::unique_ptr<Dispatcher>(Loop*)> dispatcher;
 };
 
@@ -82,8 +86,8 @@ class Hotel {
   virtual ProviderStore& providers() noexcept = 0;
   virtual CircuitBreaker& circuits() noexcept = 0;
 
-  /// Ends running calls (see Router::EndAll) and stops the loop; the store stays readable. Not on the
-  /// loop thread. Idempotent. A request started after it is answered 503, inside Start.
+  /// Ends running calls (see Router::EndAll) and stops the loop; the store stays readable. Not on
+  /// the loop thread. Idempotent. A request started after it is answered 503, inside Start.
   virtual void Close() = 0;
 
   /// The library's version, "0.1.0".

@@ -27,8 +27,8 @@ struct RouteRequest {
   /// The JSON body as the client sent it; `model` and `stream` are read from it. Forwarded byte for
   /// byte except for the value of `model`.
   std::shared_ptr<const std::string> body;
-  /// Id under which the record is kept and which the answer carries as `x-hotel-request-id`; empty =
-  /// one is made. 1-128 visible ASCII characters, anything else is replaced.
+  /// Id under which the record is kept and which the answer carries as `x-hotel-request-id`; empty
+  /// = one is made. 1-128 visible ASCII characters, anything else is replaced.
   std::string request_id;
   std::string key_name;  ///< for the record
 };
@@ -50,8 +50,8 @@ struct AnswerEnd {
   ErrorKind error_kind = ErrorKind::kNone;
 };
 
-/// Receives one answer: OnHead exactly once (never when the call was cancelled before it), OnBody any
-/// number of times, OnEnd exactly once and last. Called on the loop thread, never from inside
+/// Receives one answer: OnHead exactly once (never when the call was cancelled before it), OnBody
+/// any number of times, OnEnd exactly once and last. Called on the loop thread, never from inside
 /// Router::Start or a method of Call. Must be quick and must not throw.
 class StreamSink {
  public:
@@ -80,7 +80,8 @@ class Call {
 struct ModelListing {
   std::string id;        ///< `<provider>/<model>` or `hotel/<group>`
   std::string owned_by;  ///< provider in routing form, or "hotel"
-  std::string provider;  ///< provider in routing form; for a group that of its first reachable entry
+  std::string
+      provider;  ///< provider in routing form; for a group that of its first reachable entry
 };
 
 /// Routes requests. All methods are thread-safe.
@@ -100,7 +101,8 @@ class Router {
   virtual std::size_t active_calls() const noexcept = 0;
 
   /// Ends every running request: an answer not yet begun becomes a 503, a running stream gets one
-  /// terminal error event. Charges nobody. For shutdown.
+  /// terminal error event. Requests that start later are answered 503. Charges nobody. For
+  /// shutdown.
   virtual void EndAll() = 0;
 };
 

@@ -50,18 +50,18 @@ enum class Endpoint {
 /// records and metrics use (facts g); `kNone` means it did not.
 enum class ErrorKind {
   kNone,
-  kClientDisconnect,         ///< the caller left or cancelled
-  kProviderError,            ///< 5xx, transport failure, undecodable or empty answer
-  kProviderModelGone,        ///< 404
-  kProviderNotEntitled,      ///< 401, 402, 403: credential, billing or plan
-  kProviderBadRequest,       ///< any other 4xx: the provider refused the payload
-  kProviderSaturated,        ///< 429, or every candidate skipped until its circuit returns
-  kProviderQuotaExhausted,   ///< every skip waits out a quota pin
-  kProviderTimeout,          ///< no head, no first output in time
-  kFailoverTimeout,          ///< the request's overall deadline passed
-  kInternal,                 ///< the gateway itself: shutdown, lost key
-  kValidation,               ///< the request could not be understood or names nothing
-  kAuth,                     ///< the caller may not do this
+  kClientDisconnect,        ///< the caller left or cancelled
+  kProviderError,           ///< 5xx, transport failure, undecodable or empty answer
+  kProviderModelGone,       ///< 404
+  kProviderNotEntitled,     ///< 401, 402, 403: credential, billing or plan
+  kProviderBadRequest,      ///< any other 4xx: the provider refused the payload
+  kProviderSaturated,       ///< 429, or every candidate skipped until its circuit returns
+  kProviderQuotaExhausted,  ///< every skip waits out a quota pin
+  kProviderTimeout,         ///< no head, no first output in time
+  kFailoverTimeout,         ///< the request's overall deadline passed
+  kInternal,                ///< the gateway itself: shutdown, lost key
+  kValidation,              ///< the request could not be understood or names nothing
+  kAuth,                    ///< the caller may not do this
 };
 
 /// The lower-case wire word of a kind (`provider_timeout`); "" for kNone. Static storage.

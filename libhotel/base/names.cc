@@ -99,6 +99,8 @@ const char* TransportErrorName(TransportError error) noexcept {
       return "interrupted";
     case TransportError::kProtocol:
       return "protocol";
+    case TransportError::kLocal:
+      return "local";
     case TransportError::kTooLarge:
       return "too_large";
     case TransportError::kOther:

@@ -44,6 +44,7 @@ void AttemptMachine::Handle(const Event& event, TimePoint now, Actions* out) {
 }
 
 std::optional<TimePoint> AttemptMachine::next_wake() const {
+  if (paused_at_) return std::nullopt;
   switch (phase_) {
     case Phase::kIdle:
     case Phase::kFinished:
@@ -159,8 +160,22 @@ void AttemptMachine::On(const Shutdown&, TimePoint, Actions* out) {
   Done(finish, out);
 }
 
+// Deadlines stand still while the client holds up its own stream; whoever serves the client bounds
+// that.
+void AttemptMachine::On(const ClientPaused& event, TimePoint now, Actions*) {
+  if (!committed_ || event.paused == paused_at_.has_value()) return;
+  if (event.paused) {
+    paused_at_ = now;
+    return;
+  }
+  const Duration held = now - *paused_at_;
+  paused_at_.reset();
+  attempt_.start = After(attempt_.start, held);
+  if (overall_deadline_) overall_deadline_ = After(*overall_deadline_, held);
+}
+
 void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
-  if (phase_ == Phase::kIdle) return;
+  if (phase_ == Phase::kIdle || paused_at_) return;
   if (OverallPassed(now)) return TimedOut(TimeoutKind::kOverall, now, out);
   if (phase_ == Phase::kBackoff && now >= backoff_until_) return Ask(out);
   if (!Live()) return;

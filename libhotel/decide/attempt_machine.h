@@ -95,11 +95,15 @@ struct Ended {
 struct Unsendable {
   int attempt;
 };  ///< the request for this candidate could not be built
+/// The client takes nothing more, or something again: the time in between is not the provider's.
+struct ClientPaused {
+  bool paused;
+};
 struct ClientGone {};
 struct Shutdown {};
 struct Wake {};  ///< time moved
 using Event = std::variant<Begin, Admitted, Refused, HeadSeen, FirstOutput, Ended, Unsendable,
-                           ClientGone, Shutdown, Wake>;
+                           ClientPaused, ClientGone, Shutdown, Wake>;
 
 // --- actions --------------------------------------------------------------------------------
 
@@ -214,6 +218,7 @@ class AttemptMachine {
   void On(const FirstOutput& event, TimePoint now, Actions* out);
   void On(const Ended& event, TimePoint now, Actions* out);
   void On(const Unsendable& event, TimePoint now, Actions* out);
+  void On(const ClientPaused& event, TimePoint now, Actions* out);
   void On(const ClientGone& event, TimePoint now, Actions* out);
   void On(const Shutdown& event, TimePoint now, Actions* out);
   void On(const Wake& event, TimePoint now, Actions* out);
@@ -240,6 +245,7 @@ class AttemptMachine {
   Plan plan_;
   std::uint64_t random_;
   std::optional<TimePoint> overall_deadline_;
+  std::optional<TimePoint> paused_at_;  // while the client of a committed stream takes nothing
   Phase phase_ = Phase::kIdle;
   int candidate_ = -1;  // index into plan_.candidates of the current or last one
   Attempt attempt_;

@@ -20,6 +20,7 @@ bool Repeatable(const AttemptEnd& end, bool streaming, const RetrySettings& sett
     case TransportError::kRefusedAddress:  // it would be refused again
     case TransportError::kConnectTimeout:  // a sibling is the faster way out
     case TransportError::kProtocol:
+    case TransportError::kLocal:
     case TransportError::kTooLarge:
     case TransportError::kOther:
       break;

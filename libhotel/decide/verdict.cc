@@ -114,6 +114,7 @@ CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& sett
     case Kind::kStreamCut:
       return Make(Verdict::kFailure, kFailedAfterHead, end.status);
     case Kind::kTransport:
+      if (end.transport == TransportError::kLocal) return Make(Verdict::kAbandoned, "", 0);
       break;
   }
   return Make(Verdict::kFailure,
@@ -203,6 +204,9 @@ ErrorKind KindOf(const AttemptEnd& end) noexcept {
     case Kind::kHiddenError:
     case Kind::kStreamError:
       return KindOfStatus(end.status);
+    case Kind::kTransport:
+      return end.transport == TransportError::kLocal ? ErrorKind::kInternal
+                                                     : ErrorKind::kProviderError;
     default:
       return ErrorKind::kProviderError;
   }

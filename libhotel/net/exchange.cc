@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "absl/status/status.h"
@@ -147,7 +148,11 @@ curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
     return CURL_SOCKET_BAD;
   }
   address_tried_ = true;
-  return ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  const int fd = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
+  if (fd < 0) {
+    starved_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  }
+  return fd;
 }
 
 int Transfer::OnBeforeRequest(void* self, char*, char*, int, int) {

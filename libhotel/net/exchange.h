@@ -114,6 +114,7 @@ class Transfer {
   bool resend_refused_ = false;
   bool address_tried_ = false;
   std::string refused_address_;
+  bool starved_ = false;     // the system had no socket for it
   bool bytes_left_ = false;  // kept by ReleaseHandle
   bool cancelled_ = false;
   bool finished_ = false;

@@ -53,6 +53,7 @@ TransportError Transfer::ErrorOf(CURLcode code, TransportPhase phase) const noex
     case CURLE_COULDNT_RESOLVE_PROXY:
       return TransportError::kResolve;
     case CURLE_COULDNT_CONNECT:
+      if (starved_) return TransportError::kLocal;
       return !refused_address_.empty() && !address_tried_ ? TransportError::kRefusedAddress
                                                           : TransportError::kConnect;
     case CURLE_OPERATION_TIMEDOUT:  // the only timeout set is the connect timeout
@@ -91,6 +92,7 @@ TransportError Transfer::ErrorOf(CURLcode code, TransportPhase phase) const noex
 std::string Transfer::DetailOf(CURLcode code, TransportPhase phase) const {
   if (failure_ != TransportError::kNone) return failure_detail_;
   if (resend_refused_) return "the kept connection closed before it answered";
+  if (starved_) return "this process has no descriptor or memory left for a connection";
   if (ErrorOf(code, phase) == TransportError::kRefusedAddress) {
     return "the address policy refuses " + refused_address_ +
            "; if the provider really is there, name its host in allowed_provider_hosts";

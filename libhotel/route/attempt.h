@@ -104,8 +104,8 @@ class Attempt final : public ResponseHandler {
   /// What must stand in front of an event that is added to a broken stream.
   std::string_view separator() const noexcept { return try_->relay.inside_event() ? "\n\n" : ""; }
 
-  Permit permit;         ///< from the admission until the verdict
-  AttemptRecord record;  ///< filled by the owner
+  Permit permit;           ///< from the admission until the verdict
+  AttemptRecord record;    ///< filled by the owner
   TimePoint started_at{};  ///< the epoch until the first try
 
   // ResponseHandler

@@ -24,14 +24,14 @@ std::string HeaderValue(std::string_view text) {
 
 CallState::CallState(const RouterDeps& deps, RouteRequest request,
                      absl::StatusOr<wire::RequestPeek> peek, std::shared_ptr<StreamSink> sink,
-                     std::uint64_t seed, std::function<void()> on_change)
+                     TimePoint arrival, std::uint64_t seed, std::function<void()> on_change)
     : deps_(deps),
       request_(std::move(request)),
       peek_(std::move(peek)),
       sink_(std::move(sink)),
       seed_(seed),
       on_change_(std::move(on_change)),
-      arrival_(deps.clock->Now()) {
+      arrival_(arrival) {
   record_.created_at = deps.clock->WallNow();
 }
 
@@ -74,8 +74,20 @@ void CallState::Begin() {
   Drive(decide::Begin{});
 }
 
+void CallState::RefuseShutdown() {
+  record_.request_id = request_.request_id;
+  record_.key_name = request_.key_name;
+  record_.endpoint = request_.endpoint;
+  decide::Finish ending;
+  ending.reason = decide::Finish::Reason::kShutdown;
+  ending.kind = ErrorKind::kInternal;
+  Refuse(decide::MakeTerminal(ending, {}, deps_.loop->Now()));
+}
+
 void CallState::Resume() {
+  if (!client_paused_ || finished()) return;
   client_paused_ = false;
+  Drive(decide::ClientPaused{false});
   for (const auto& attempt : attempts_) {
     if (attempt != nullptr) attempt->Resume();
   }
@@ -237,7 +249,9 @@ void CallState::OnAttemptOutput(Attempt& attempt) { Drive(decide::FirstOutput{at
 
 void CallState::OnAttemptBytes(std::string_view bytes) {
   if (finished()) return;
-  if (sink_->OnBody(bytes) == Flow::kPause) client_paused_ = true;
+  if (sink_->OnBody(bytes) != Flow::kPause || client_paused_) return;
+  client_paused_ = true;
+  Drive(decide::ClientPaused{true});
 }
 
 void CallState::OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) {
@@ -286,6 +300,7 @@ void CallState::WriteHead(int status, std::string_view content_type, std::option
   AnswerHead head;
   head.status = status;
   head.streaming = streaming;
+  head.headers.reserve(7);
   head.headers.push_back({"content-type", std::string(content_type)});
   if (attempt != nullptr && !attempt->content_encoding().empty() && status < 300) {
     head.headers.push_back({"content-encoding", std::string(attempt->content_encoding())});

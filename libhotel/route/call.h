@@ -31,13 +31,16 @@ class CallState final : public AttemptOwner {
   /// called (on the loop thread, possibly from inside a callback of an exchange) when the call has
   /// finished and again when it becomes idle.
   CallState(const RouterDeps& deps, RouteRequest request, absl::StatusOr<wire::RequestPeek> peek,
-            std::shared_ptr<StreamSink> sink, std::uint64_t seed, std::function<void()> on_change);
+            std::shared_ptr<StreamSink> sink, TimePoint arrival, std::uint64_t seed,
+            std::function<void()> on_change);
   CallState(const CallState&) = delete;
   CallState& operator=(const CallState&) = delete;
 
   const std::string& request_id() const noexcept { return request_.request_id; }
 
   void Begin();
+  /// In place of Begin, for a request that comes when the router is ending: answers 503.
+  void RefuseShutdown();
   void Resume();
   void ClientGone();
   void Shutdown();

@@ -100,8 +100,8 @@ class StandardHotel final : public Hotel {
       closed_ = true;
     }
     if (router_ != nullptr) {
-      // EndAll finishes every call inside its own task; the task behind it tells that it has run, and
-      // takes the transport apart where it lives.
+      // EndAll finishes every call inside its own task; the task behind it tells that it has run,
+      // and takes the transport apart where it lives.
       router_->EndAll();
       std::promise<void> ended;
       loop_->Post([this, &ended] {
@@ -220,6 +220,7 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
     dispatcher_ = options.dispatcher(loop_);
   } else {
     CurlOptions curl;
+    curl.max_connections = options.max_upstream_connections;
     curl.addresses = Merge(config.server.addresses, options.addresses);
     auto dispatcher = MakeCurlDispatcher(loop_, curl);
     if (!dispatcher.ok()) return dispatcher.status();

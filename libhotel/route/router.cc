@@ -40,7 +40,11 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
 
   void Begin(std::uint64_t id, std::shared_ptr<CallState> call) {
     calls_.emplace(id, call);
-    call->Begin();
+    if (ending_) {
+      call->RefuseShutdown();
+    } else {
+      call->Begin();
+    }
   }
 
   /// Called by a call when it finishes and when it becomes idle, perhaps from inside a callback of
@@ -61,6 +65,7 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
   }
 
   void EndAll() {
+    ending_ = true;
     std::vector<std::shared_ptr<CallState>> running;
     for (const auto& [id, entry] : calls_) running.push_back(entry.call);
     for (const auto& call : running) call->Shutdown();
@@ -83,6 +88,7 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
   std::atomic<std::uint64_t> next_id_{1};
   std::atomic<std::size_t> active_{0};
   std::unordered_map<std::uint64_t, Entry> calls_;
+  bool ending_ = false;
 };
 
 class CallHandle final : public Call {
@@ -124,11 +130,12 @@ class StandardRouter final : public Router {
     if (!IsUsableRequestId(request.request_id)) request.request_id = base::NewRequestId();
     // Read on the caller's thread: a large body must not hold up the loop.
     if (request.body == nullptr) request.body = std::make_shared<const std::string>();
+    const TimePoint arrival = deps_.clock->Now();
     auto peek = wire::PeekRequest(*request.body);
     const std::uint64_t id = table_->NextId();
     std::uint64_t seed = deps_.seed + id;
     auto call = std::make_shared<CallState>(deps_, std::move(request), std::move(peek),
-                                            std::move(sink), base::NextRandom(&seed),
+                                            std::move(sink), arrival, base::NextRandom(&seed),
                                             [weak = std::weak_ptr<CallTable>(table_), id] {
                                               if (const auto table = weak.lock())
                                                 table->Changed(id);

@@ -151,7 +151,10 @@ void CallChecker::On(const decide::ReportVerdict& verdict) {
   Require(admitted_, "one verdict per permit");
   Require(running_ < 0 || verdict.attempt == running_, "the verdict of the attempt that runs");
   const bool first_unsendable = std::holds_alternative<decide::Unsendable>(event_) && tries_ == 1;
-  const bool nobody = std::holds_alternative<decide::ClientGone>(event_) ||
+  const auto* ended = std::get_if<decide::Ended>(&event_);
+  const bool local = ended != nullptr && ended->end.kind == decide::AttemptEnd::Kind::kTransport &&
+                     ended->end.transport == TransportError::kLocal;
+  const bool nobody = local || std::holds_alternative<decide::ClientGone>(event_) ||
                       std::holds_alternative<decide::Shutdown>(event_) || first_unsendable ||
                       std::holds_alternative<decide::Admitted>(event_);
   Require((verdict.report.verdict == Verdict::kAbandoned) == nobody,

@@ -46,7 +46,9 @@ AttemptEnd RandomEnd(Dice& dice) {
   end.kind =
       dice.OneIn(4) ? AttemptEnd::Kind::kTransport : static_cast<AttemptEnd::Kind>(dice.Below(11));
   end.status = dice.Pick<int, 12>({0, 200, 302, 400, 401, 402, 404, 429, 499, 500, 503, 600});
-  end.transport = static_cast<TransportError>(dice.Below(10));
+  // Interruptions more often than the rest: they are what repeating is about.
+  end.transport =
+      dice.OneIn(8) ? TransportError::kInterrupted : static_cast<TransportError>(dice.Below(11));
   end.phase = static_cast<TransportPhase>(dice.Below(4));
   end.body_seen = dice.OneIn(2);
   return end;

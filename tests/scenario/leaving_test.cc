@@ -73,6 +73,17 @@ TEST_CASE("leaving behind the end changes nothing") {
   CHECK(h.record().status == 200);
 }
 
+TEST_CASE("shutdown: a request that starts behind it is a 503 and contacts nobody") {
+  Harness h;
+  h.Demo({"u1"}).On("u1", Script::Chat("never"));
+  h.router->EndAll();
+  const Client late = h.Ask();
+  CHECK(late.status() == 503);
+  CHECK(late.body() == ErrorBody("gateway restarting", "server_error", "gateway_shutdown"));
+  CHECK(h.upstreams.seen().empty());
+  CHECK(h.record().status == 503);
+}
+
 TEST_CASE("shutdown: what has not begun is a 503, a running stream gets one error event") {
   Harness h;
   h.Demo({"u1"}).On("u1", Script().Hang()).On("u1", Open({Role(), Text("x")}).Hang());

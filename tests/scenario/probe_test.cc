@@ -161,6 +161,38 @@ TEST_CASE("a client that cannot take more pauses the upstream, and loses nothing
   CHECK(h.Circuit("u1") == "closed 0");
 }
 
+TEST_CASE("decisions 10: time in which the client holds up its stream is not the provider's") {
+  Harness h;
+  const Script stream = Open({Text("one"), Text("two"), Fin(), Done()}).End();
+  h.Demo({"u1"}).On("u1", stream);
+  Client client = h.Chat("hotel/demo", true);
+  client.sink->pause_after = 1;
+  h.loop.RunUntilIdle();
+  h.loop.Advance(minutes(45));  // beyond the attempt's and the request's limits
+  CHECK_FALSE(client.sink->ended);
+  client.call->Resume();
+  h.Wait(client);
+  CHECK(client.body() == BytesOf(stream));
+  CHECK(client.sink->end.complete);
+  CHECK(h.Circuit("u1") == "closed 0");
+}
+
+TEST_CASE("decisions 10: a pause moves the limits of a stream, it does not lift them") {
+  Harness h;
+  h.Demo({"u1"}).On("u1", Open({Text("one"), Text("two")}).Hang());
+  Client client = h.Chat("hotel/demo", true);
+  client.sink->pause_after = 1;
+  h.loop.RunUntilIdle();
+  h.loop.Advance(minutes(5));
+  client.call->Resume();
+  h.loop.Advance(minutes(9));
+  CHECK_FALSE(client.sink->ended);
+  h.loop.Advance(minutes(2));
+  CHECK(client.sink->ended);
+  CHECK_FALSE(client.sink->end.complete);
+  CHECK(h.Circuit("u1") == "closed 1");
+}
+
 TEST_CASE("Resume without a pause changes nothing") {
   Harness h;
   const Script stream = Open({Text("one")}).After(seconds(1)).Bytes(Bytes({Fin(), Done()})).End();

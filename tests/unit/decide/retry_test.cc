@@ -91,8 +91,8 @@ TEST_CASE("facts a: what is safe to repeat") {
     }
     for (const P phase : {P::kNotSent, P::kSent, P::kHead, P::kBody}) {
       CHECK(Repeatable(Transport(E::kInterrupted, phase), streaming, on));
-      for (const E error : {E::kNone, E::kRefusedAddress, E::kConnectTimeout, E::kProtocol,
-                            E::kTooLarge, E::kOther}) {
+      for (const E error : {E::kNone, E::kRefusedAddress, E::kConnectTimeout, E::kLocal,
+                            E::kProtocol, E::kTooLarge, E::kOther}) {
         CHECK_FALSE(Repeatable(Transport(error, phase), streaming, on));
       }
     }

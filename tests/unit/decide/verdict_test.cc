@@ -61,6 +61,16 @@ TEST_CASE("empty lists: no status charges, transport and unusable answers still 
   }
 }
 
+TEST_CASE(
+    "decisions 4: what the gateway itself lacks charges nobody, and a sibling may still serve") {
+  AttemptEnd end = End(EndKind::kTransport, 0);
+  end.transport = TransportError::kLocal;
+  const EngineSettings settings = FailoverFirst();
+  CHECK(JudgeEnd(end, settings.circuit_breaker).verdict == Verdict::kAbandoned);
+  CHECK(KindOf(end) == ErrorKind::kInternal);
+  CHECK(FailsOver(end, settings.failover));
+}
+
 TEST_CASE("a 2xx labelled as an error status is an answer that could not be read") {
   const AttemptEnd end = Normalized(End(EndKind::kHttpError, 204), false);
   CHECK(end.kind == EndKind::kBadAnswer);
