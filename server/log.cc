@@ -61,7 +61,12 @@ Log::Log(LogOptions options)
   out_->set_error_handler([](const std::string&) {});  // a closed stderr must not end anything
 }
 
-Log::~Log() { TellDropped(); }
+Log::~Log() {
+  TellDropped();
+  // Joins the writer when it has written what waits: its last line must not be the last owner of
+  // the logger.
+  writer_.reset();
+}
 
 void Log::TellDropped() {
   const std::size_t dropped = writer_->overrun_counter();

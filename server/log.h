@@ -64,7 +64,7 @@ class Log {
   void TellDropped();
 
   const LogOptions options_;
-  const std::shared_ptr<spdlog::details::thread_pool> writer_;
+  std::shared_ptr<spdlog::details::thread_pool> writer_;
   const std::shared_ptr<spdlog::logger> out_;
   std::atomic<std::size_t> dropped_told_{0};
 };
