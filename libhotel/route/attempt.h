@@ -95,7 +95,6 @@ class Attempt final : public ResponseHandler {
   bool can_append() const noexcept { return try_->mode == Mode::kStream; }
   /// The buffered body: a whole answer, or a refusal (perhaps cut at its bound).
   const std::string& body() const noexcept { return try_->body; }
-  std::string_view content_type() const noexcept { return try_->content_type; }
   /// Set when the answer came in a content coding the gateway does not look into.
   std::string_view content_encoding() const noexcept { return try_->content_encoding; }
   /// What must follow the last forwarded byte of a whole stream: nothing, or the `[DONE]` the

@@ -33,6 +33,9 @@ CallState::CallState(const RouterDeps& deps, RouteRequest request,
       on_change_(std::move(on_change)),
       arrival_(arrival) {
   record_.created_at = deps.clock->WallNow();
+  record_.request_id = request_.request_id;
+  record_.key_name = request_.key_name;
+  record_.endpoint = request_.endpoint;
 }
 
 bool CallState::idle() const noexcept {
@@ -43,10 +46,6 @@ bool CallState::idle() const noexcept {
 
 void CallState::Begin() {
   if (finished()) return;
-  begun_ = true;
-  record_.request_id = request_.request_id;
-  record_.key_name = request_.key_name;
-  record_.endpoint = request_.endpoint;
   if (!peek_.ok()) return Refuse(decide::BadRequest(std::string(peek_.status().message())));
   record_.requested_model = peek_->model;
   record_.streaming = peek_->stream;
@@ -75,9 +74,6 @@ void CallState::Begin() {
 }
 
 void CallState::RefuseShutdown() {
-  record_.request_id = request_.request_id;
-  record_.key_name = request_.key_name;
-  record_.endpoint = request_.endpoint;
   decide::Finish ending;
   ending.reason = decide::Finish::Reason::kShutdown;
   ending.kind = ErrorKind::kInternal;

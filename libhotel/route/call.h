@@ -101,7 +101,6 @@ class CallState final : public AttemptOwner {
   Loop::TimerId timer_ = 0;
   std::optional<TimePoint> timer_at_;
   int contacted_ = 0;
-  bool begun_ = false;
   std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   bool client_paused_ = false;
   int sent_status_ = 0;  // 0 = no head yet
