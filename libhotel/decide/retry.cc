@@ -7,8 +7,12 @@
 namespace hotel::decide {
 
 bool Repeatable(const AttemptEnd& end, bool streaming, const RetrySettings& settings) noexcept {
-  if (!settings.on_transport || end.kind != AttemptEnd::Kind::kTransport) return false;
-  if (streaming && (!settings.streaming || end.body_seen)) return false;
+  using Retry = RetrySettings;
+  if (settings.on_transport == Retry::OnTransport::kNone ||
+      end.kind != AttemptEnd::Kind::kTransport) {
+    return false;
+  }
+  if (streaming && (settings.streaming == Retry::Streaming::kNever || end.body_seen)) return false;
   switch (end.transport) {
     case TransportError::kResolve:
     case TransportError::kConnect:

@@ -66,6 +66,17 @@ void SetFailoverOnRateLimit(EngineSettings* settings, const OptionValue& value) 
   }
 }
 
+// A choice of two words as a bool that is true for the first.
+template <auto kField, auto kFirst, auto kSecond>
+struct RetryChoice {
+  static OptionValue Get(const EngineSettings& settings) {
+    return settings.retry.*kField == kFirst;
+  }
+  static void Set(EngineSettings* settings, const OptionValue& value) {
+    settings->retry.*kField = std::get<bool>(value) ? kFirst : kSecond;
+  }
+};
+
 // Ranges of durations; the upper ends keep every product of options far from overflow.
 constexpr std::int64_t kAboveZero = 1;
 constexpr std::int64_t Nanoseconds(Duration span) { return span.count(); }
@@ -142,13 +153,13 @@ std::vector<Option> MakeOptions() {
       RowOf<Retry<&R::jitter_factor>>(
           "resilience.retry.jitter_factor", "", "RETRY_JITTER_FACTOR", kNumber, {"0.1"}, 0, 1, true,
           "Share of the wait that is drawn at random, in both directions."),
-      RowOf<Retry<&R::on_transport>>(
+      RowOf<RetryChoice<&R::on_transport, R::OnTransport::kReplaySafe, R::OnTransport::kNone>>(
           "resilience.retry.on_transport", "", "", kChoice, {"replay_safe"}, 0, 0, true,
           "`replay_safe` repeats failures before the request left (lookup, connect, TLS) and "
           "interruptions behind it (reset, unexpected end, a closed idle connection), never "
           "timeouts or broken HTTP; `none` repeats nothing.",
           "replay_safe", "none"),
-      RowOf<Retry<&R::streaming>>(
+      RowOf<RetryChoice<&R::streaming, R::Streaming::kTransport, R::Streaming::kNever>>(
           "resilience.retry.streaming", "", "", kChoice, {"transport"}, 0, 0, true,
           "`transport` repeats streams too, while no byte of the answer's body has come; `never` "
           "repeats no stream.",

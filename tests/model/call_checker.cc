@@ -121,7 +121,8 @@ void CallChecker::CheckRepeatable(const decide::AttemptEnd& end) {
   const RetrySettings& retry = plan_->settings->retry;
   Require(!probe_, "a probe is a single try");
   Require(tries_ <= retry.max_retries, "no wait without a try behind it");
-  Require(retry.on_transport && (retry.streaming || !plan_->streaming),
+  Require(retry.on_transport != RetrySettings::OnTransport::kNone &&
+              (retry.streaming != RetrySettings::Streaming::kNever || !plan_->streaming),
           "repeats can be switched off");
   Require(!plan_->streaming || !end.body_seen, "no stream is repeated behind its first byte");
   // Ends the machine reads as another kind are never repeated.

@@ -21,8 +21,10 @@ std::shared_ptr<const Settings> RandomSettings(Dice& dice) {
   s.retry.max_backoff = milliseconds(dice.Pick<int, 3>({0, 20, 500}));
   s.retry.backoff_factor = dice.Pick<double, 3>({1, 2, 100});
   s.retry.jitter_factor = dice.Pick<double, 3>({0, 0.1, 1});
-  s.retry.on_transport = !dice.OneIn(8);
-  s.retry.streaming = !dice.OneIn(4);
+  s.retry.on_transport =
+      dice.OneIn(8) ? RetrySettings::OnTransport::kNone : RetrySettings::OnTransport::kReplaySafe;
+  s.retry.streaming =
+      dice.OneIn(4) ? RetrySettings::Streaming::kNever : RetrySettings::Streaming::kTransport;
   s.timeouts.request_timeout = milliseconds(dice.Pick<int, 3>({20, 200, 1000}));
   s.timeouts.long_factor = dice.Pick<int, 2>({1, 10});
   s.timeouts.deadline_factor = dice.Pick<int, 4>({0, 1, 2, 2});

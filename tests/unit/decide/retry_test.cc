@@ -115,10 +115,10 @@ TEST_CASE("decisions 10: a cut body repeats a whole answer, never a stream") {
 
 TEST_CASE("on_transport none repeats nothing, streaming never no stream") {
   RetrySettings off = WithRetries().retry;
-  off.on_transport = false;
+  off.on_transport = RetrySettings::OnTransport::kNone;
   CHECK_FALSE(Repeatable(Reset(), false, off));
   RetrySettings never = WithRetries().retry;
-  never.streaming = false;
+  never.streaming = RetrySettings::Streaming::kNever;
   CHECK_FALSE(Repeatable(Reset(), true, never));
   CHECK(Repeatable(Reset(), false, never));
 }

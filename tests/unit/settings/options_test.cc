@@ -52,8 +52,8 @@ TEST_CASE("Options are written under their dotted paths") {
   CHECK(global.retry.max_backoff == 1s);
   CHECK(global.retry.backoff_factor == 1.5);
   CHECK(global.retry.jitter_factor == 0);
-  CHECK_FALSE(global.retry.on_transport);
-  CHECK_FALSE(global.retry.streaming);
+  CHECK(global.retry.on_transport == RetrySettings::OnTransport::kNone);
+  CHECK(global.retry.streaming == RetrySettings::Streaming::kNever);
   CHECK(global.failover.backoff_initial == 10ms);
   CHECK(global.failover.backoff_max == 20ms);
   CHECK_FALSE(global.failover.exhaustion_status_429);

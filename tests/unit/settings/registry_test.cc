@@ -44,8 +44,8 @@ TEST_CASE("The defaults of failover_first are those of decisions 2") {
   CHECK(d.retry.max_backoff == 500ms);
   CHECK(d.retry.backoff_factor == 2);
   CHECK(d.retry.jitter_factor == 0.1);
-  CHECK(d.retry.on_transport);
-  CHECK(d.retry.streaming);
+  CHECK(d.retry.on_transport == RetrySettings::OnTransport::kReplaySafe);
+  CHECK(d.retry.streaming == RetrySettings::Streaming::kTransport);
   CHECK(d.timeouts.request_timeout == 60s);
   CHECK(d.timeouts.long_factor == 10);
   CHECK(d.timeouts.deadline_factor == 2);
