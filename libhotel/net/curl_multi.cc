@@ -176,6 +176,14 @@ void CurlMulti::Settle() {
     const auto found = running_.find(reinterpret_cast<Transfer*>(context));
     if (found == running_.end()) continue;
     const std::shared_ptr<Transfer> transfer = found->second;
+    if (transfer->stale()) {
+      // Nothing has been sent and the handler knows nothing: another connection does as well.
+      running_.erase(found);
+      ::curl_multi_remove_handle(multi_, transfer->easy());
+      transfer->PrepareAgain();
+      Add(transfer);
+      continue;
+    }
     WatchIdle(*transfer);
     Complete(transfer, code);
   }
@@ -201,7 +209,9 @@ void CurlMulti::WatchIdle(const Transfer& transfer) {
 }
 
 int CurlMulti::OnCloseSocket(void* self, curl_socket_t fd) {
-  static_cast<CurlMulti*>(self)->loop_->Unwatch(fd);
+  auto* const multi = static_cast<CurlMulti*>(self);
+  multi->loop_->Unwatch(fd);
+  multi->shared_->sockets.Closed(fd);
   return ::close(fd);
 }
 

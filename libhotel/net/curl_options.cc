@@ -207,12 +207,15 @@ bool SetRequestOptions(CURL* easy, const EasyOptions& options) {
   return set.ok();
 }
 
+void SetFreshConnection(CURL* easy) { ::curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L); }
+
 void ClearRequestOptions(CURL* easy) {
   EasySetter set(easy);
   SetContext(set, nullptr);
   set.Set(CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
   set.Set(CURLOPT_URL, static_cast<char*>(nullptr));
   set.Set(CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));
+  set.Set(CURLOPT_FRESH_CONNECT, 0L);
 }
 
 std::optional<HeaderLines> HeaderLines::Build(const HeaderList& headers) {

@@ -75,6 +75,9 @@ struct EasyOptions {
 /// anew by the next call or taken back by ClearRequestOptions.
 bool SetRequestOptions(CURL* easy, const EasyOptions& options);
 
+/// The handle's request goes out on a new connection, until ClearRequestOptions.
+void SetFreshConnection(CURL* easy);
+
 /// Makes a handle ready to be kept for another request: it refers to nothing of the last one.
 void ClearRequestOptions(CURL* easy);
 

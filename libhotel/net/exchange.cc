@@ -79,6 +79,11 @@ void Transfer::Finish(const ExchangeResult& result) {
   if (ResponseHandler* handler = std::exchange(handler_, nullptr)) handler->OnDone(result);
 }
 
+void Transfer::PrepareAgain() {
+  stale_ = false;
+  SetFreshConnection(easy_);
+}
+
 CURLcode Transfer::Unpause() {
   paused_ = false;
   return ::curl_easy_pause(easy_, CURLPAUSE_CONT);
@@ -151,20 +156,34 @@ curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
   const int fd = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
   if (fd < 0) {
     starved_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  } else {
+    opened_.push_back(fd);
   }
   return fd;
 }
 
-int Transfer::OnBeforeRequest(void* self, char*, char*, int, int) {
-  auto* transfer = static_cast<Transfer*>(self);
-  if (transfer->request_began_) {  // a resend on another kept connection
-    transfer->resend_refused_ = true;
-    return CURL_PREREQFUNC_ABORT;
+int Transfer::OnBeforeRequest(void* self, char* remote_ip, char*, int, int local_port) {
+  return static_cast<Transfer*>(self)->BeforeRequest(remote_ip, local_port) ? CURL_PREREQFUNC_OK
+                                                                            : CURL_PREREQFUNC_ABORT;
+}
+
+bool Transfer::BeforeRequest(std::string_view remote_ip, int local_port) {
+  if (request_began_) {  // a resend on another kept connection
+    resend_refused_ = true;
+    return false;
   }
-  transfer->request_began_ = true;
-  transfer->reused_ = !transfer->address_tried_;
-  if (transfer->reused_) ++transfer->shared_->reuses;
-  return CURL_PREREQFUNC_OK;
+  if (address_tried_) {
+    for (const int fd : opened_) shared_->sockets.Opened(fd, local_port, remote_ip);
+  } else if (!shared_->sockets.Quiet(local_port, remote_ip)) {
+    // It ended, or spoke unasked, after the loop last looked at it.
+    stale_ = true;
+    return false;
+  } else {
+    reused_ = true;
+    ++shared_->reuses;
+  }
+  request_began_ = true;
+  return true;
 }
 
 }  // namespace hotel::net

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <curl/curl.h>
 
@@ -18,6 +19,7 @@
 #include "libhotel/net/checked_urls.h"
 #include "libhotel/net/curl_handles.h"
 #include "libhotel/net/curl_options.h"
+#include "libhotel/net/kept_sockets.h"
 #include "libhotel/net/provider_url.h"
 #include "libhotel/net/response_head.h"
 
@@ -39,6 +41,7 @@ class Transfer {
     const ResponseHead::Limits head;
     CheckedUrls urls{&rules};
     CurlHandles handles;
+    KeptSockets sockets;
     int reuses = 0;  ///< counts up when a request goes out on a kept connection
   };
 
@@ -76,6 +79,11 @@ class Transfer {
   bool cancelled() const noexcept { return cancelled_; }
   bool paused() const noexcept { return paused_; }
 
+  /// Nothing was sent, because the kept connection that stood ready was not fit for the request.
+  bool stale() const noexcept { return stale_; }
+  /// Makes a stale transfer ready to run again, on a connection of its own.
+  void PrepareAgain();
+
   /// Ends a pause; the same bytes come again, before this returns.
   CURLcode Unpause();
 
@@ -91,6 +99,7 @@ class Transfer {
   static int OnBeforeRequest(void* self, char* remote_ip, char* local_ip, int remote_port,
                              int local_port);
 
+  bool BeforeRequest(std::string_view remote_ip, int local_port);
   bool HeaderLine(std::string_view line);
   curl_socket_t OpenSocket(const curl_sockaddr& address);
   bool Gone() const noexcept { return handler_ == nullptr || cancelled_; }
@@ -109,6 +118,8 @@ class Transfer {
   ResponseHead head_;
   bool head_delivered_ = false;
   std::size_t body_offset_ = 0;  // of the request's body
+  std::vector<int> opened_;      // sockets, one of which becomes the connection
+  bool stale_ = false;
   bool request_began_ = false;
   bool reused_ = false;
   bool resend_refused_ = false;
