@@ -1,49 +1,17 @@
 #include "libhotel/wire/json.h"
 
-#include <bit>
 #include <bitset>
 #include <cstdint>
-#include <cstring>
 
 #include <simdjson.h>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/wire/json_bytes.h"
 
 namespace hotel::wire {
 namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
-
-// Bit 7 of a byte is set in the result when the byte of `word` is a quote, a backslash or a control
-// character. A false mark is possible only behind (above) a true one, so the lowest is exact.
-std::uint64_t SpecialBytes(std::uint64_t word) noexcept {
-  constexpr std::uint64_t kOnes = 0x0101010101010101u;
-  constexpr std::uint64_t kHigh = 0x8080808080808080u;
-  const std::uint64_t quote = word ^ (kOnes * '"');
-  const std::uint64_t slash = word ^ (kOnes * '\\');
-  const std::uint64_t control = (word - kOnes * 0x20) & ~word;
-  return (((quote - kOnes) & ~quote) | ((slash - kOnes) & ~slash) | control) & kHigh;
-}
-
-bool IsSpecial(char c) noexcept {
-  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
-}
-
-// Index of the first quote, backslash or control character at or behind `pos`; size if none. This
-// loop is where the time of reading a large body goes.
-std::size_t FindSpecial(std::string_view text, std::size_t pos) noexcept {
-  const char* data = text.data();
-  if constexpr (std::endian::native == std::endian::little) {
-    for (; pos + 8 <= text.size(); pos += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, data + pos, 8);
-      const std::uint64_t marks = SpecialBytes(word);
-      if (marks != 0) return pos + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
-    }
-  }
-  while (pos < text.size() && !IsSpecial(data[pos])) ++pos;
-  return pos;
-}
 
 int HexValue(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -99,6 +67,22 @@ char SimpleEscape(char c) noexcept {
   }
 }
 
+bool IsEscape(char c) noexcept {
+  switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Length of the valid UTF-8 sequence at `pos`, 0 when there is none.
 std::size_t Utf8Length(std::string_view text, std::size_t pos) noexcept {
   const auto lead = static_cast<unsigned char>(text[pos]);
@@ -110,12 +94,9 @@ std::size_t Utf8Length(std::string_view text, std::size_t pos) noexcept {
 
 }  // namespace
 
-void JsonCursor::SkipSpace() noexcept {
-  while (pos_ < text_.size()) {
-    const char c = text_[pos_];
-    if (c != ' ' && c != '\n' && c != '\r' && c != '\t') break;
-    ++pos_;
-  }
+// Inlined everywhere: between most tokens there is none, and one look settles that.
+inline void JsonCursor::SkipSpace() noexcept {
+  while (pos_ < text_.size() && IsJsonSpace(text_[pos_])) ++pos_;
 }
 
 JsonKind JsonCursor::Peek() noexcept {
@@ -160,54 +141,64 @@ bool JsonCursor::Open(char bracket) noexcept {
   return true;
 }
 
+// In the readers of strings and numbers the position is a local: a store through `this` could be
+// one into the text, as far as the compiler knows.
 bool JsonCursor::String(std::string_view* raw) noexcept {
   if (!Byte('"')) return false;
+  const std::string_view text = text_;
   const std::size_t start = pos_;
+  std::size_t pos = start;
   for (;;) {
-    pos_ = FindSpecial(text_, pos_);
-    if (pos_ == text_.size()) return Fail();
-    const char c = text_[pos_];
+    pos = FindJsonSpecial(text, pos);
+    if (pos == text.size()) return FailAt(pos);
+    const char c = text[pos];
     if (c == '"') break;
-    if (c != '\\' || pos_ + 1 == text_.size()) return Fail();
-    const char escaped = text_[pos_ + 1];
+    if (c != '\\' || pos + 1 == text.size()) return FailAt(pos);
+    const char escaped = text[pos + 1];
     if (escaped == 'u') {
-      if (Hex4(text_, pos_ + 2) < 0) return Fail();
-      pos_ += 6;
+      if (Hex4(text, pos + 2) < 0) return FailAt(pos);
+      pos += 6;
     } else {
-      if (std::string_view("\"\\/bfnrt").find(escaped) == std::string_view::npos) return Fail();
-      pos_ += 2;
+      if (!IsEscape(escaped)) return FailAt(pos);
+      pos += 2;
     }
   }
-  *raw = text_.substr(start, pos_ - start);
-  ++pos_;
+  *raw = text.substr(start, pos - start);
+  pos_ = pos + 1;
   return true;
 }
 
 bool JsonCursor::Number(std::string_view* token) noexcept {
-  if (Peek() != JsonKind::kNumber) return Fail();
+  return Peek() == JsonKind::kNumber ? NumberHere(token) : Fail();
+}
+
+inline bool JsonCursor::NumberHere(std::string_view* token) noexcept {
+  const std::string_view text = text_;
   const std::size_t start = pos_;
-  const auto digits = [this] {
-    const std::size_t from = pos_;
-    while (pos_ < text_.size() && base::IsAsciiDigit(text_[pos_])) ++pos_;
-    return pos_ > from;
+  std::size_t pos = start;
+  const auto next_is = [&](char c) { return pos < text.size() && text[pos] == c; };
+  const auto digits = [&] {
+    const std::size_t from = pos;
+    while (pos < text.size() && base::IsAsciiDigit(text[pos])) ++pos;
+    return pos > from;
   };
-  const auto next_is = [this](char c) { return pos_ < text_.size() && text_[pos_] == c; };
-  if (next_is('-')) ++pos_;
+  if (next_is('-')) ++pos;
   if (next_is('0')) {
-    ++pos_;
+    ++pos;
   } else if (!digits()) {
-    return Fail();
+    return FailAt(pos);
   }
   if (next_is('.')) {
-    ++pos_;
-    if (!digits()) return Fail();
+    ++pos;
+    if (!digits()) return FailAt(pos);
   }
   if (next_is('e') || next_is('E')) {
-    ++pos_;
-    if (next_is('+') || next_is('-')) ++pos_;
-    if (!digits()) return Fail();
+    ++pos;
+    if (next_is('+') || next_is('-')) ++pos;
+    if (!digits()) return FailAt(pos);
   }
-  *token = text_.substr(start, pos_ - start);
+  *token = text.substr(start, pos - start);
+  pos_ = pos;
   return true;
 }
 
@@ -217,13 +208,13 @@ bool JsonCursor::Word(std::string_view word) noexcept {
   return true;
 }
 
-bool JsonCursor::Scalar() noexcept {
+inline bool JsonCursor::Scalar(JsonKind kind) noexcept {
   std::string_view ignored;
-  switch (Peek()) {
+  switch (kind) {
     case JsonKind::kString:
       return String(&ignored);
     case JsonKind::kNumber:
-      return Number(&ignored);
+      return NumberHere(&ignored);
     case JsonKind::kTrue:
       return Word("true");
     case JsonKind::kFalse:
@@ -252,7 +243,7 @@ bool JsonCursor::Skip() noexcept {
         continue;
       }
       Leave();
-    } else if (!Scalar()) {
+    } else if (!Scalar(kind)) {
       return false;
     }
     // A value ended here.

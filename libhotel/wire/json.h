@@ -70,6 +70,10 @@ class JsonCursor {
     ok_ = false;
     return false;
   }
+  bool FailAt(std::size_t pos) noexcept {
+    pos_ = pos;
+    return Fail();
+  }
   bool Leave() noexcept {
     --depth_;
     return true;
@@ -79,7 +83,9 @@ class JsonCursor {
   bool TryByte(char c) noexcept;
   bool Byte(char c) noexcept { return TryByte(c) || Fail(); }
   bool Word(std::string_view word) noexcept;
-  bool Scalar() noexcept;
+  /// Both read what stands at the position, which Peek has found.
+  bool NumberHere(std::string_view* token) noexcept;
+  bool Scalar(JsonKind kind) noexcept;
 
   std::string_view text_;
   std::size_t pos_ = 0;
