@@ -4,29 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "libhotel/net/curl_options.h"
 
 namespace hotel::net {
-namespace {
-
-// Makes libcurl see that an idle connection is dead: it calls one dead only when a read says "end",
-// not when there is something to read or an error. Once both directions are shut, what still comes
-// in is refused by the kernel, so this ends.
-void Retire(int fd) {
-  ::shutdown(fd, SHUT_RDWR);
-  char dropped[4096];
-  while (::recv(fd, dropped, sizeof(dropped), MSG_DONTWAIT) > 0) {
-  }
-  int error = 0;
-  socklen_t size = sizeof(error);
-  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);  // takes a pending error away
-}
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<CurlMulti>> CurlMulti::Create(EventLoop* loop,
                                                              const CurlOptions& options) {
@@ -168,7 +148,7 @@ void CurlMulti::Settle() {
     if (multi_ == nullptr) return;
     int left = 0;
     const CURLMsg* message = ::curl_multi_info_read(multi_, &left);
-    if (message == nullptr) return;
+    if (message == nullptr) return DropLoose();
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
     char* context = nullptr;
@@ -187,75 +167,6 @@ void CurlMulti::Settle() {
     WatchIdle(*transfer);
     Complete(transfer, code);
   }
-}
-
-// libcurl 7.88 takes a kept connection that the provider has closed for a living one, and the next
-// request is lost in it (F131); or, when bytes came first (a "408" some balancers send), they would
-// pass for its answer. So the loop looks after idle sockets itself.
-void CurlMulti::WatchIdle(const Transfer& transfer) {
-  // Without a connection of its own a kept handle may still name that of the request before.
-  if (!transfer.request_began()) return;
-  // The connection may have been handed on while libcurl ran; then it is not idle.
-  if (shared_->reuses > 0) return;
-  curl_socket_t fd = CURL_SOCKET_BAD;
-  ::curl_easy_getinfo(transfer.easy(), CURLINFO_ACTIVESOCKET, &fd);
-  if (fd == CURL_SOCKET_BAD || loop_->IsWatched(fd)) return;
-  // Reuse replaces this watch, closing ends it (OnCloseSocket). A refused watch costs only the
-  // care.
-  (void)loop_->Watch(fd, EPOLLIN | EPOLLRDHUP, [loop = loop_, fd](EventLoop::Events) {
-    loop->Unwatch(fd);
-    Retire(fd);
-  });
-}
-
-int CurlMulti::OnCloseSocket(void* self, curl_socket_t fd) {
-  auto* const multi = static_cast<CurlMulti*>(self);
-  multi->loop_->Unwatch(fd);
-  multi->shared_->sockets.Closed(fd);
-  return ::close(fd);
-}
-
-int CurlMulti::OnSocket(CURL* easy, curl_socket_t fd, int what, void* self, void* assigned) {
-  return static_cast<CurlMulti*>(self)->SocketChanged(easy, fd, what, assigned != nullptr);
-}
-
-int CurlMulti::SocketChanged(CURL* easy, curl_socket_t fd, int what, bool watched) {
-  EventLoop::Events events = 0;
-  if (what == CURL_POLL_IN || what == CURL_POLL_INOUT) events |= EPOLLIN;
-  if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT) events |= EPOLLOUT;
-  if (events == 0) {
-    // Nothing is wanted, as in a pause. A registration without events would still report a hang-up,
-    // turn after turn.
-    loop_->Unwatch(fd);
-    if (watched) ::curl_multi_assign(multi_, fd, nullptr);
-    return 0;
-  }
-  if (watched) {
-    loop_->Modify(fd, events);
-    return 0;
-  }
-  const bool ok = loop_->Watch(fd, events, [weak = weak_from_this(), fd](EventLoop::Events ready) {
-    const std::shared_ptr<CurlMulti> multi = weak.lock();
-    if (multi == nullptr) return;
-    int mask = 0;
-    if ((ready & EPOLLIN) != 0) mask |= CURL_CSELECT_IN;
-    if ((ready & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
-    if ((ready & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
-    multi->Act(fd, mask);
-  });
-  if (ok) {
-    ::curl_multi_assign(multi_, fd, this);
-    return 0;
-  }
-  // Reporting an error from here would end every exchange of the multi handle; end this one.
-  char* context = nullptr;
-  ::curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context);
-  const auto found = running_.find(reinterpret_cast<Transfer*>(context));
-  if (found != running_.end()) {
-    found->second->Fail(TransportError::kOther, "the system refuses to watch the socket");
-    to_fail_.push_back(found->second);
-  }
-  return 0;
 }
 
 int CurlMulti::OnTimer(CURLM*, long timeout_ms, void* self) {

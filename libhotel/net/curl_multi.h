@@ -2,6 +2,7 @@
 #ifndef HOTEL_NET_CURL_MULTI_H_
 #define HOTEL_NET_CURL_MULTI_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -47,7 +48,18 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   static int OnCloseSocket(void* self, curl_socket_t fd);
   static int OnTimer(CURLM* multi, long timeout_ms, void* self);
 
-  int SocketChanged(CURL* easy, curl_socket_t fd, int what, bool watched);
+  // A watched socket's part in libcurl's work.
+  enum class Use : std::uint8_t {
+    kWanted,  // libcurl waits for its events
+    kLoose,   // not any more; what becomes of it shows when libcurl has returned
+    kIdle,    // it carries a kept connection
+  };
+
+  int SocketChanged(CURL* easy, curl_socket_t fd, int what);
+  bool Watch(curl_socket_t fd, std::uint32_t events, Use use);
+  void Unwatch(curl_socket_t fd);
+  void SocketReady(curl_socket_t fd, std::uint32_t ready);
+  void DropLoose();
   void TimerChanged(long timeout_ms);
   void Act(curl_socket_t fd, int events);
   void Settle();
@@ -64,6 +76,8 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   CURLM* multi_ = nullptr;
   Loop::TimerId timer_ = 0;
   bool in_curl_ = false;
+  std::unordered_map<curl_socket_t, Use> watched_;
+  std::vector<curl_socket_t> loose_;
   std::unordered_map<Transfer*, std::shared_ptr<Transfer>> running_;
   std::vector<std::shared_ptr<Transfer>> to_add_;
   std::vector<std::shared_ptr<Transfer>> to_remove_;

@@ -21,13 +21,13 @@ int LocalPort(int fd) noexcept {
   return address.any.sa_family == AF_INET ? ntohs(address.v4.sin_port) : 0;
 }
 
+}  // namespace
+
 bool NothingToRead(int fd) noexcept {
   char byte = 0;
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }
-
-}  // namespace
 
 void KeptSockets::Opened(int fd, int local_port, std::string_view remote_ip) {
   if (local_port <= 0 || LocalPort(fd) != local_port) return;

@@ -8,6 +8,9 @@
 
 namespace hotel::net {
 
+/// Whether a read of `fd` would find no byte, no end and no error.
+bool NothingToRead(int fd) noexcept;
+
 /// The open connections by their ends, which is all that libcurl tells about the one it is about
 /// to use. Loop thread only.
 class KeptSockets {
@@ -17,6 +20,9 @@ class KeptSockets {
   void Opened(int fd, int local_port, std::string_view remote_ip);
   /// Before the descriptor is closed. No effect on one that is not known.
   void Closed(int fd) noexcept;
+
+  /// Whether `fd` is an open connection.
+  bool Knows(int fd) const noexcept { return port_of_fd_.count(fd) != 0; }
 
   /// False when something waits to be read on a connection with these ends: its end, an error, or
   /// bytes that answer nothing and would pass for the answer to the next request. False as well
