@@ -22,21 +22,21 @@ absl::StatusOr<OptionValue> Invalid(std::string message) {
   return absl::InvalidArgumentError(std::move(message));
 }
 
-absl::StatusOr<OptionValue> ParseInt(const Option& option, std::string_view text) {
+absl::StatusOr<OptionValue> ParseInt(const Option& option, std::string_view text, bool flat) {
   const bool negative = !text.empty() && text.front() == '-';
   const std::string_view digits = text.substr(negative ? 1 : 0);
   std::int64_t value = 0;
-  if (digits.empty()) return Invalid("is not a whole number; write " + RangeText(option));
+  if (digits.empty()) return Invalid("is not a whole number; write " + RangeText(option, flat));
   for (const char digit : digits) {
     if (!base::IsAsciiDigit(digit)) {
-      return Invalid("is not a whole number; write " + RangeText(option));
+      return Invalid("is not a whole number; write " + RangeText(option, flat));
     }
     // Far outside of every range: more digits make no difference.
     if (value < 1000000000) value = value * 10 + (digit - '0');
   }
   if (negative) value = -value;
-  if (value < option.min || value > option.max) {
-    return Invalid("is out of range; write " + RangeText(option));
+  if (value < (flat ? option.flat_min : option.min) || value > option.max) {
+    return Invalid("is out of range; write " + RangeText(option, flat));
   }
   return OptionValue(value);
 }
@@ -60,13 +60,19 @@ absl::StatusOr<OptionValue> ParseNumber(const Option& option, std::string_view t
   return OptionValue(value);
 }
 
-absl::StatusOr<OptionValue> ParseSpan(const Option& option, std::string_view text) {
+absl::StatusOr<OptionValue> ParseSpan(const Option& option, std::string_view text, bool flat) {
   const std::optional<Duration> value = ParseDuration(text);
   if (!value) {
+    if (!text.empty() && text.front() == '-' && ParseDuration(text.substr(1))) {
+      return Invalid("is negative; write a duration " + RangeText(option, flat));
+    }
     return Invalid("is not a duration; write a number with a unit, such as 500ms, 30s or 5m");
   }
-  if (value->count() < option.min || value->count() > option.max) {
-    return Invalid("is out of range; write a duration " + RangeText(option));
+  if (flat && option.flat_zero_is_default && value->count() == 0) {
+    return OptionValue(*ParseDuration(option.defaults[0]));
+  }
+  if (value->count() < (flat ? option.flat_min : option.min) || value->count() > option.max) {
+    return Invalid("is out of range; write a duration " + RangeText(option, flat));
   }
   return OptionValue(*value);
 }
@@ -77,7 +83,7 @@ absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
     text = base::Trim(text.substr(1, text.size() - 2));
   }
   StatusSet set;
-  if (text.empty()) return OptionValue(set);
+  if (text.empty() || base::EqualsIgnoreCase(text, "none")) return OptionValue(set);
   for (const std::string_view piece : base::Split(text, ',')) {
     if (!AddStatus(base::Trim(piece), &set)) {
       return Invalid("is not a list of statuses; write codes and classes, such as 429,5xx");
@@ -92,13 +98,35 @@ absl::StatusOr<OptionValue> ParseBoolOption(std::string_view text) {
   return OptionValue(*value);
 }
 
+absl::StatusOr<OptionValue> ParseChoice(const Option& option, std::string_view text, bool flat) {
+  if (flat) {
+    const absl::StatusOr<bool> value = ParseBool(text);
+    if (!value.ok()) return value.status();
+    return OptionValue(std::int64_t{*value ? 0 : 1});
+  }
+  for (std::size_t i = 0; i < option.word_count; ++i) {
+    if (text == option.words[i]) return OptionValue(static_cast<std::int64_t>(i));
+  }
+  return Invalid("is not known here; write " + RangeText(option, flat));
+}
+
+// "a", "a or b", "a, b or c".
+std::string WordsText(const Option& option) {
+  std::string text(option.words[0]);
+  for (std::size_t i = 1; i < option.word_count; ++i) {
+    text += i + 1 < option.word_count ? ", " : " or ";
+    text += option.words[i];
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> ParseBool(std::string_view text) {
-  for (const std::string_view word : {"true", "yes", "on"}) {
+  for (const std::string_view word : {"true", "yes", "on", "1"}) {
     if (base::EqualsIgnoreCase(text, word)) return true;
   }
-  for (const std::string_view word : {"false", "no", "off"}) {
+  for (const std::string_view word : {"false", "no", "off", "0"}) {
     if (base::EqualsIgnoreCase(text, word)) return false;
   }
   return absl::InvalidArgumentError("is neither true nor false; write one of them");
@@ -121,23 +149,20 @@ absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view t
     case OptionType::kBool:
       return ParseBoolOption(text);
     case OptionType::kInt:
-      return ParseInt(option, text);
+      return ParseInt(option, text, flat);
     case OptionType::kNumber:
       return ParseNumber(option, text);
     case OptionType::kDuration:
-      return ParseSpan(option, text);
+      return ParseSpan(option, text, flat);
     case OptionType::kStatuses:
       return ParseStatuses(text);
     case OptionType::kChoice:
-      if (flat) return ParseBoolOption(text);
-      if (text == option.words[0]) return OptionValue(true);
-      if (text == option.words[1]) return OptionValue(false);
-      return Invalid("is not known here; write " + RangeText(option));
+      return ParseChoice(option, text, flat);
   }
   return Invalid("has no type");
 }
 
-std::string FormatOption(const Option& option, const OptionValue& value) {
+std::string FormatOption(const Option& option, const OptionValue& value, bool flat) {
   switch (option.type) {
     case OptionType::kBool:
       return std::get<bool>(value) ? "true" : "false";
@@ -149,29 +174,54 @@ std::string FormatOption(const Option& option, const OptionValue& value) {
       return FormatDuration(std::get<Duration>(value));
     case OptionType::kStatuses:
       return fmt::format("{}", fmt::join(std::get<StatusSet>(value).ToStrings(), ","));
-    case OptionType::kChoice:
-      return std::string(option.words[std::get<bool>(value) ? 0 : 1]);
+    case OptionType::kChoice: {
+      const std::int64_t index = std::get<std::int64_t>(value);
+      if (flat) return index == 0 ? "true" : "false";
+      return std::string(option.words[static_cast<std::size_t>(index)]);
+    }
   }
   return {};
 }
 
-std::string RangeText(const Option& option) {
+std::string_view TypeText(OptionType type) noexcept {
+  switch (type) {
+    case OptionType::kBool:
+      return "boolean";
+    case OptionType::kInt:
+      return "integer";
+    case OptionType::kNumber:
+      return "number";
+    case OptionType::kDuration:
+      return "duration";
+    case OptionType::kStatuses:
+      return "status list";
+    case OptionType::kChoice:
+      return "word";
+  }
+  return {};
+}
+
+std::string RangeText(const Option& option, bool flat) {
+  const std::int64_t min = flat ? option.flat_min : option.min;
   switch (option.type) {
     case OptionType::kBool:
       return "true or false";
     case OptionType::kInt:
     case OptionType::kNumber:
-      return fmt::format("{} to {}", option.min, option.max);
+      return fmt::format("{} to {}", min, option.max);
     case OptionType::kDuration: {
       const std::string max = FormatDuration(Duration(option.max));
       // The smallest span above zero is a way to write "not zero".
-      return option.min == 1 ? fmt::format("above 0s, at most {}", max)
-                             : fmt::format("{} to {}", FormatDuration(Duration(option.min)), max);
+      if (min == 1) return fmt::format("above 0s, at most {}", max);
+      return fmt::format("{} to {}{}", FormatDuration(Duration(min)), max,
+                         flat && option.flat_zero_is_default
+                             ? fmt::format(", 0s for {}", option.defaults[0])
+                             : "");
     }
     case OptionType::kStatuses:
       return "codes 100 to 599, classes 1xx to 5xx";
     case OptionType::kChoice:
-      return fmt::format("{} or {}", option.words[0], option.words[1]);
+      return flat ? "true or false" : WordsText(option);
   }
   return {};
 }

@@ -22,25 +22,19 @@ constexpr std::string_view kIntro =
     "and\n"
     "`[]` means none. An environment variable that is set but empty counts as not set.\n";
 
-std::string TypeText(OptionType type) {
-  switch (type) {
-    case OptionType::kBool:
-      return "boolean";
-    case OptionType::kInt:
-      return "integer";
-    case OptionType::kNumber:
-      return "number";
-    case OptionType::kDuration:
-      return "duration";
-    case OptionType::kStatuses:
-      return "status list";
-    case OptionType::kChoice:
-      return "word";
-  }
-  return {};
+std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
+
+// The flat key, with its own range where that is another one than the path's.
+std::string FlatKey(const Option& option) {
+  std::string text = Code(option.flat_key);
+  if (option.flat_key.empty() || option.path.empty()) return text;
+  const std::string range = RangeText(option, true);
+  return range == RangeText(option) ? text : fmt::format("{} ({})", text, range);
 }
 
-std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
+std::string Default(const Option& option, std::string_view text) {
+  return option.type == OptionType::kStatuses && text.empty() ? "none" : Code(text);
+}
 
 }  // namespace
 
@@ -52,9 +46,11 @@ std::string OptionsMarkdown() {
   for (std::size_t i = 0; i < kProfiles.size(); ++i) page += "---|";
   page += "---|---|\n";
   for (const Option& option : Options()) {
-    page += fmt::format("| {} | {} | {} | {} | {} |", Code(option.path), Code(option.flat_key),
+    page += fmt::format("| {} | {} | {} | {} | {} |", Code(option.path), FlatKey(option),
                         Code(option.env), TypeText(option.type), RangeText(option));
-    for (const std::string_view value : option.defaults) page += fmt::format(" {} |", Code(value));
+    for (const std::string_view value : option.defaults) {
+      page += fmt::format(" {} |", Default(option, value));
+    }
     page += fmt::format(" {} | {} |\n", option.per_provider ? "yes" : "no", option.help);
   }
   return page;

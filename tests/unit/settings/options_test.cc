@@ -186,11 +186,12 @@ TEST_CASE("A status list must be a list of statuses") {
 
 TEST_CASE("Only the profiles that exist can be chosen") {
   CHECK(Errors("profile: failover_first\n").empty());
-  CHECK(Errors("profile: retry_first\n") ==
-        "h.yaml:1: profile: \"retry_first\" is not a profile; write one of: failover_first");
+  CHECK(Errors("profile: retry-first\n") ==
+        "h.yaml:1: profile: \"retry-first\" is not a profile; write one of: failover_first, "
+        "retry_first");
   CHECK(Errors(Acme("    profile: fast\n")) ==
         "h.yaml:5: providers.acme.profile: \"fast\" is not a profile; write one of: "
-        "failover_first");
+        "failover_first, retry_first");
 }
 
 TEST_CASE("Values that make no sense together are warned about") {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,40 +19,131 @@ using namespace hotel;
 using namespace hotel::settings;
 using namespace std::chrono_literals;
 
-TEST_CASE("The defaults of failover_first are those of decisions 2") {
-  const EngineSettings d = Settings::Defaults().global;
-  CHECK(d.circuit_breaker.enabled);
-  CHECK(d.circuit_breaker.failure_threshold == 5);
-  CHECK(d.circuit_breaker.timeout == 60s);
-  CHECK(d.circuit_breaker.failure_on_statuses ==
-        StatusSet().AddCode(401).AddCode(403).AddCode(429).AddClass(5));
-  CHECK(d.circuit_breaker.open_on_statuses == StatusSet().AddCode(402));
-  CHECK(d.circuit_breaker.neutral_on_statuses == StatusSet().AddCode(404).AddCode(499));
-  CHECK(d.circuit_breaker.open_on_exhaustion);
-  CHECK(d.failover.retry_on_statuses == StatusSet()
-                                            .AddCode(401)
-                                            .AddCode(402)
-                                            .AddCode(403)
-                                            .AddCode(404)
-                                            .AddCode(429)
-                                            .AddCode(499)
-                                            .AddClass(5));
-  CHECK(d.failover.backoff_initial == 100ms);
-  CHECK(d.failover.backoff_max == 2s);
-  CHECK(d.failover.exhaustion_status_429);
-  CHECK(d.retry.max_retries == 2);
-  CHECK(d.retry.initial_backoff == 100ms);
-  CHECK(d.retry.max_backoff == 500ms);
-  CHECK(d.retry.backoff_factor == 2);
-  CHECK(d.retry.jitter_factor == 0.1);
-  CHECK(d.retry.on_transport == RetrySettings::OnTransport::kReplaySafe);
-  CHECK(d.retry.streaming == RetrySettings::Streaming::kTransport);
-  CHECK(d.timeouts.request_timeout == 60s);
-  CHECK(d.timeouts.long_factor == 10);
-  CHECK(d.timeouts.deadline_factor == 2);
-  CHECK(d.timeouts.ttft_timeout == 60s);
-  CHECK(d.timeouts.upstream_header_timeout == 120s);
-  CHECK(d.timeouts.connect_timeout == 10s);
+// What decisions 2 say, in their own spelling; both columns.
+struct DefaultRow {
+  const char* name;
+  const char* failover_first;
+  const char* retry_first;
+};
+constexpr DefaultRow kDecisions2[] = {
+    {"resilience.circuit_breaker.enabled", "true", "true"},
+    {"resilience.circuit_breaker.scope", "model", "provider"},
+    {"resilience.circuit_breaker.span_models", "2", "0"},
+    {"resilience.circuit_breaker.failure_threshold", "5", "5"},
+    {"resilience.circuit_breaker.success_threshold", "1", "2"},
+    {"resilience.circuit_breaker.half_open_max_in_flight", "0", "1"},
+    {"resilience.circuit_breaker.timeout", "60s", "30s"},
+    {"resilience.circuit_breaker.backoff_max", "15m", "0"},
+    {"resilience.circuit_breaker.quota_pin_max", "24h", "0"},
+    {"resilience.circuit_breaker.pin_probe_interval", "1h", "0"},
+    {"resilience.circuit_breaker.failure_on_statuses", "401, 403, 429, 5xx", "429, 5xx"},
+    {"resilience.circuit_breaker.open_on_statuses", "402", "none"},
+    {"resilience.circuit_breaker.neutral_on_statuses", "404, 499", "none"},
+    {"resilience.circuit_breaker.open_on_exhaustion", "true", "true"},
+    {"resilience.circuit_breaker.slow_call_threshold", "0", "0"},
+    {"resilience.circuit_breaker.block_direct", "false", "true"},
+    {"resilience.circuit_breaker.stream_verdict", "end", "start"},
+    {"resilience.circuit_breaker.max_models", "256", "1024"},
+    {"resilience.circuit_breaker.on_capacity", "grow", "reject"},
+    {"rate_limit.classify", "true", "false"},
+    {"rate_limit.saturation_max_wait", "60s", "60s"},
+    {"rate_limit.recent_success_window", "60s", "60s"},
+    {"resilience.retry.retry_on_statuses", "none", "429,502,503,504,522,524"},
+    {"resilience.retry.max_retries", "2", "3"},
+    {"resilience.retry.on_transport", "replay_safe", "any"},
+    {"resilience.retry.initial_backoff", "100ms", "1s"},
+    {"resilience.retry.max_backoff", "500ms", "30s"},
+    {"resilience.retry.backoff_factor", "2", "2"},
+    {"resilience.retry.jitter_factor", "0.1", "0.1"},
+    {"resilience.retry.streaming", "transport", "never"},
+    {"resilience.retry.retry_after", "ignore", "ignore"},
+    {"inflight_limiter.enabled", "true", "false"},
+    {"inflight_limiter.grow_after", "20", "20"},
+    {"inflight_limiter.forget_after", "10m", "10m"},
+    {"timeouts.request_timeout", "60s", "600s"},
+    {"timeouts.long_factor", "10", "1"},
+    {"timeouts.deadline_factor", "2", "0"},
+    {"timeouts.ttft_timeout", "60s", "0"},
+    {"timeouts.stream_stall_timeout", "30s", "300s"},
+    {"timeouts.stream_stall_factor", "3", "1"},
+    {"timeouts.upstream_header_timeout", "120s", "600s"},
+    {"timeouts.connect_timeout", "10s", "10s"},
+    {"stream.commit_on", "first_output", "first_event"},
+    {"failover.retry_on_statuses", "401,402,403,404,429,499,5xx", "429, 5xx"},
+    {"failover.backoff.initial", "100ms", "0"},
+    {"failover.backoff.max", "2s", "0"},
+    {"failover.last_candidate_retry.statuses", "500,502,503,504", "none"},
+    {"failover.last_candidate_retry.wait_saturated", "true", "false"},
+    {"failover.exhaustion", "honest_429", "last_error"},
+    {"failover.error_body", "gateway", "provider"},
+    {"failover.judge", "every", "first"},
+};
+
+TEST_CASE("The defaults of both profiles are those of decisions 2, and every option has them") {
+  std::set<std::string_view> seen;
+  for (const DefaultRow& row : kDecisions2) {
+    INFO(row.name);
+    const Option* option = FindOption(row.name);
+    REQUIRE(option != nullptr);
+    seen.insert(row.name);
+    for (std::size_t profile = 0; profile < kProfiles.size(); ++profile) {
+      const auto wanted =
+          ParseOption(*option, profile == 0 ? row.failover_first : row.retry_first, false);
+      REQUIRE(wanted.ok());
+      CHECK(FormatOption(*option, option->get(ProfileDefaults(profile))) ==
+            FormatOption(*option, *wanted));
+    }
+  }
+  for (const Option& option : Options()) {
+    INFO(option.path);
+    if (!option.path.empty()) CHECK(seen.count(option.path) == 1);
+  }
+  CHECK(kProfiles[0] == "failover_first");
+  CHECK(kProfiles[1] == "retry_first");
+}
+
+TEST_CASE("A word of a configuration leads to the enumerator of its name") {
+  const EngineSettings first = Settings::Defaults().global;
+  CHECK(first.circuit_breaker.scope == CircuitBreakerSettings::Scope::kModel);
+  CHECK(first.circuit_breaker.on_capacity == CircuitBreakerSettings::OnCapacity::kGrow);
+  CHECK(first.circuit_breaker.stream_verdict == CircuitBreakerSettings::StreamVerdict::kEnd);
+  CHECK(first.retry.on_transport == RetrySettings::OnTransport::kReplaySafe);
+  CHECK(first.retry.streaming == RetrySettings::Streaming::kTransport);
+  CHECK(first.retry.retry_after == RetrySettings::RetryAfter::kIgnore);
+  CHECK(first.failover.judge == FailoverSettings::Judge::kEvery);
+  CHECK(first.failover.error_body == FailoverSettings::ErrorBody::kGateway);
+  CHECK(first.failover.exhaustion_status_429);
+  CHECK(first.stream.commit_on == StreamSettings::CommitOn::kFirstOutput);
+
+  EngineSettings other = first;
+  const auto set = [&other](const char* path, const char* word) {
+    const Option& option = *FindOption(path);
+    option.set(&other, *ParseOption(option, word, false));
+  };
+  set("resilience.circuit_breaker.scope", "provider");
+  set("resilience.circuit_breaker.on_capacity", "reject");
+  set("resilience.circuit_breaker.stream_verdict", "start");
+  set("resilience.retry.on_transport", "any");
+  set("resilience.retry.streaming", "before_commit");
+  set("resilience.retry.retry_after", "floor");
+  set("failover.judge", "first");
+  set("failover.error_body", "provider");
+  set("failover.exhaustion", "last_error");
+  set("stream.commit_on", "first_event");
+  CHECK(other.circuit_breaker.scope == CircuitBreakerSettings::Scope::kProvider);
+  CHECK(other.circuit_breaker.on_capacity == CircuitBreakerSettings::OnCapacity::kReject);
+  CHECK(other.circuit_breaker.stream_verdict == CircuitBreakerSettings::StreamVerdict::kStart);
+  CHECK(other.retry.on_transport == RetrySettings::OnTransport::kAny);
+  CHECK(other.retry.streaming == RetrySettings::Streaming::kBeforeCommit);
+  CHECK(other.retry.retry_after == RetrySettings::RetryAfter::kFloor);
+  CHECK(other.failover.judge == FailoverSettings::Judge::kFirst);
+  CHECK(other.failover.error_body == FailoverSettings::ErrorBody::kProvider);
+  CHECK_FALSE(other.failover.exhaustion_status_429);
+  CHECK(other.stream.commit_on == StreamSettings::CommitOn::kFirstEvent);
+  set("resilience.retry.on_transport", "none");
+  set("resilience.retry.streaming", "never");
+  CHECK(other.retry.on_transport == RetrySettings::OnTransport::kNone);
+  CHECK(other.retry.streaming == RetrySettings::Streaming::kNever);
 }
 
 TEST_CASE("Every option has a way to be written, a default in range and a line of help") {
@@ -65,10 +157,12 @@ TEST_CASE("Every option has a way to be written, a default in range and a line o
     if (!option.flat_key.empty()) CHECK(flat_keys.insert(option.flat_key).second);
     if (!option.env.empty()) CHECK(variables.insert(option.env).second);
     CHECK_FALSE(option.help.empty());
-    for (const std::string_view text : option.defaults) {
-      const auto value = ParseOption(option, text, false);
+    if (!option.path.empty()) CHECK(FindOption(option.path) == &option);
+    if (!option.flat_key.empty()) CHECK(FindFlatOption(option.flat_key) == &option);
+    for (std::size_t profile = 0; profile < kProfiles.size(); ++profile) {
+      const auto value = ParseOption(option, option.defaults[profile], false);
       REQUIRE(value.ok());
-      EngineSettings settings = ProfileDefaults(0);
+      const EngineSettings settings = ProfileDefaults(profile);
       CHECK(FormatOption(option, option.get(settings)) == FormatOption(option, *value));
     }
   }
@@ -78,12 +172,13 @@ TEST_CASE("Setting an option changes what is read back, and nothing else") {
   for (const Option& option : Options()) {
     if (option.path.empty()) continue;
     INFO(option.path);
-    const std::string_view other = option.type == OptionType::kBool       ? "false"
-                                   : option.type == OptionType::kInt      ? "7"
-                                   : option.type == OptionType::kNumber   ? "1"
-                                   : option.type == OptionType::kDuration ? "7s"
-                                   : option.type == OptionType::kChoice   ? option.words[1]
-                                                                          : "418";
+    const std::string_view other =
+        option.type == OptionType::kBool       ? (option.defaults[0] == "true" ? "false" : "true")
+        : option.type == OptionType::kInt      ? "7"
+        : option.type == OptionType::kNumber   ? "1"
+        : option.type == OptionType::kDuration ? "7s"
+        : option.type == OptionType::kChoice   ? option.words[option.word_count - 1]
+                                               : "418";
     EngineSettings settings = ProfileDefaults(0);
     option.set(&settings, *ParseOption(option, other, false));
     for (const Option& each : Options()) {
@@ -110,16 +205,72 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
   CHECK(path_of("ttft_timeout") == "timeouts.ttft_timeout");
   CHECK(path_of("failover_exhaustion_status_429") == "failover.exhaustion");
   CHECK(path_of("failover_on_rate_limit").empty());
+  CHECK(path_of("server_error_retry_enabled").empty());
+  CHECK(path_of("stream_stall_timeout") == "timeouts.stream_stall_timeout");
+  CHECK(path_of("circuit_breaker_span_models") == "resilience.circuit_breaker.span_models");
+  CHECK(path_of("circuit_breaker_backoff_max") == "resilience.circuit_breaker.backoff_max");
+  CHECK(path_of("circuit_breaker_quota_pin_max") == "resilience.circuit_breaker.quota_pin_max");
+  CHECK(path_of("circuit_breaker_pin_probe_interval") ==
+        "resilience.circuit_breaker.pin_probe_interval");
+  CHECK(path_of("rate_limit_classify_enabled") == "rate_limit.classify");
+  CHECK(path_of("rate_limit_saturation_max_wait") == "rate_limit.saturation_max_wait");
+  CHECK(path_of("rate_limit_recent_success_window") == "rate_limit.recent_success_window");
+  CHECK(path_of("inflight_limiter_enabled") == "inflight_limiter.enabled");
+  CHECK(path_of("inflight_grow_after") == "inflight_limiter.grow_after");
+  CHECK(path_of("inflight_forget_after") == "inflight_limiter.forget_after");
   CHECK(path_of("nothing") == "none");
   CHECK(FindFlatOption("") == nullptr);
   CHECK(FindOption("") == nullptr);
-  CHECK(FindOption("resilience.circuit_breaker.timeout")->env == "CIRCUIT_BREAKER_TIMEOUT");
-  for (const char* path :
-       {"max_retries", "initial_backoff", "max_backoff", "backoff_factor", "jitter_factor"}) {
-    std::string variable = "RETRY_";
-    for (const char* c = path; *c != 0; ++c) variable += *c == '_' ? '_' : char(*c - 'a' + 'A');
-    CHECK(FindOption(std::string("resilience.retry.") + path)->env == variable);
+  const std::map<std::string, std::string> variables = {
+      {"RETRY_ON_STATUSES", "retry.retry_on_statuses"},
+      {"RETRY_MAX_RETRIES", "retry.max_retries"},
+      {"RETRY_INITIAL_BACKOFF", "retry.initial_backoff"},
+      {"RETRY_MAX_BACKOFF", "retry.max_backoff"},
+      {"RETRY_BACKOFF_FACTOR", "retry.backoff_factor"},
+      {"RETRY_JITTER_FACTOR", "retry.jitter_factor"},
+      {"CIRCUIT_BREAKER_ENABLED", "circuit_breaker.enabled"},
+      {"CIRCUIT_BREAKER_FAILURE_ON_STATUSES", "circuit_breaker.failure_on_statuses"},
+      {"CIRCUIT_BREAKER_SCOPE", "circuit_breaker.scope"},
+      {"CIRCUIT_BREAKER_FAILURE_THRESHOLD", "circuit_breaker.failure_threshold"},
+      {"CIRCUIT_BREAKER_SUCCESS_THRESHOLD", "circuit_breaker.success_threshold"},
+      {"CIRCUIT_BREAKER_TIMEOUT", "circuit_breaker.timeout"},
+      {"CIRCUIT_BREAKER_SLOW_CALL_THRESHOLD", "circuit_breaker.slow_call_threshold"}};
+  std::map<std::string, std::string> found;
+  for (const Option& option : Options()) {
+    if (option.env.empty()) continue;
+    found[std::string(option.env)] = option.path.substr(std::string_view("resilience.").size());
   }
+  CHECK(found == variables);
+}
+
+TEST_CASE("A runtime key has the range of facts b where the path allows more or less") {
+  const auto flat = [](const char* key, const char* text) {
+    const Option& option = *FindFlatOption(key);
+    const auto value = ParseOption(option, text, true);
+    return value.ok() ? FormatOption(option, *value) : std::string(value.status().message());
+  };
+  CHECK(flat("circuit_breaker_threshold", "0") == "is out of range; write 1 to 100");
+  CHECK(flat("circuit_breaker_span_models", "0") == "is out of range; write 1 to 100");
+  CHECK(flat("circuit_breaker_span_models", "100") == "100");
+  CHECK(flat("inflight_grow_after", "1001") == "is out of range; write 1 to 1000");
+  // "<=0 -> 1m", "<=0 -> 60s", "<=0 -> 10m"; negatives are mistakes (decisions 2).
+  CHECK(flat("circuit_breaker_cooldown", "0s") == "1m");
+  CHECK(flat("rate_limit_saturation_max_wait", "0") == "1m");
+  CHECK(flat("inflight_forget_after", "0s") == "10m");
+  CHECK(flat("inflight_forget_after", "-1s") ==
+        "is negative; write a duration 0s to 720h, 0s for 10m");
+  // A stored zero switches these off.
+  CHECK(flat("circuit_breaker_backoff_max", "0s") == "0s");
+  CHECK(flat("circuit_breaker_quota_pin_max", "0s") == "0s");
+  CHECK(flat("circuit_breaker_pin_probe_interval", "0s") == "0s");
+  CHECK(flat("stream_stall_timeout", "0s") == "0s");
+  CHECK(flat("ttft_timeout", "1m0s") == "1m");
+  CHECK(flat("failover_exhaustion_status_429", "false") == "last_error");
+  CHECK(flat("failover_exhaustion_status_429", "true") == "honest_429");
+  CHECK(flat("failover_exhaustion_status_429", "honest_429") ==
+        "is neither true nor false; write one of them");
+  const Option& exhaustion = *FindOption("failover.exhaustion");
+  CHECK(FormatOption(exhaustion, *ParseOption(exhaustion, "last_error", false), true) == "false");
 }
 
 TEST_CASE("Values are refused with a sentence that says what to write") {
@@ -150,11 +301,16 @@ TEST_CASE("Values are refused with a sentence that says what to write") {
   CHECK(problem("resilience.retry.jitter_factor", "1.1") == "is out of range; write 0 to 1");
   CHECK(problem("resilience.retry.jitter_factor", "0.05") == "accepted");
   CHECK(problem("resilience.retry.max_retries", "-1") == "is out of range; write 0 to 10");
-  CHECK(problem("resilience.retry.on_transport", "any") ==
-        "is not known here; write replay_safe or none");
+  CHECK(problem("resilience.retry.on_transport", "all") ==
+        "is not known here; write none, replay_safe or any");
+  CHECK(problem("resilience.circuit_breaker.scope", "Model") ==
+        "is not known here; write model or provider");
+  CHECK(problem("resilience.retry.max_backoff", "-5s") == "is negative; write a duration 0s to 1h");
   CHECK(problem("resilience.circuit_breaker.enabled", "maybe") ==
         "is neither true nor false; write one of them");
   CHECK(problem("resilience.circuit_breaker.enabled", "Off") == "accepted");
+  CHECK(problem("resilience.circuit_breaker.enabled", "1") == "accepted");
+  CHECK(problem("resilience.circuit_breaker.enabled", "2") != "accepted");
   CHECK(problem("failover.exhaustion", "true") ==
         "is not known here; write honest_429 or last_error");
   CHECK(problem("failover.retry_on_statuses", "429,6xx") ==
@@ -175,6 +331,7 @@ TEST_CASE("A list as text may be empty or in brackets") {
   const Option& option = *FindOption("failover.retry_on_statuses");
   CHECK(std::get<StatusSet>(*ParseOption(option, "", false)).empty());
   CHECK(std::get<StatusSet>(*ParseOption(option, "[]", false)).empty());
+  CHECK(std::get<StatusSet>(*ParseOption(option, "None", false)).empty());
   CHECK(std::get<StatusSet>(*ParseOption(option, " [ 429 , 5xx ] ", false)) ==
         StatusSet().AddCode(429).AddClass(5));
   CHECK_FALSE(ParseOption(option, "429,,5xx", false).ok());
@@ -203,10 +360,28 @@ TEST_CASE("failover_on_rate_limit=false takes 429 out of both lists (decisions 1
   }
 }
 
+TEST_CASE("server_error_retry_enabled is the last candidate's list, empty or its default") {
+  const Option& option = *FindFlatOption("server_error_retry_enabled");
+  EngineSettings settings = ProfileDefaults(0);
+  CHECK(std::get<bool>(option.get(settings)));
+  option.set(&settings, OptionValue(false));
+  CHECK(settings.failover.last_candidate_statuses.empty());
+  CHECK_FALSE(std::get<bool>(option.get(settings)));
+  option.set(&settings, OptionValue(true));
+  CHECK(settings.failover.last_candidate_statuses ==
+        ProfileDefaults(0).failover.last_candidate_statuses);
+  settings.failover.last_candidate_statuses = StatusSet().AddCode(503);
+  option.set(&settings, OptionValue(true));
+  CHECK(settings.failover.last_candidate_statuses == StatusSet().AddCode(503));
+}
+
 TEST_CASE("Names below a block are listed once each") {
-  CHECK(OptionNames("", false) == std::vector<std::string>{"failover", "resilience", "timeouts"});
+  CHECK(OptionNames("", false) == std::vector<std::string>{"failover", "inflight_limiter",
+                                                           "rate_limit", "resilience", "stream",
+                                                           "timeouts"});
   CHECK(OptionNames("failover", false) ==
-        std::vector<std::string>{"backoff", "exhaustion", "retry_on_statuses"});
+        std::vector<std::string>{"backoff", "error_body", "exhaustion", "judge",
+                                 "last_candidate_retry", "retry_on_statuses"});
   CHECK(OptionNames("failover", true) == std::vector<std::string>{"retry_on_statuses"});
   CHECK(OptionNames("failover.backoff", false) == std::vector<std::string>{"initial", "max"});
   CHECK(OptionNames("fail", false).empty());
