@@ -30,12 +30,12 @@ struct Circuits {
   std::unique_ptr<CircuitBreaker> breaker = MakeCircuitBreaker(settings.get(), nullptr);
 };
 
-void BlockedUntil(benchmark::State& state) {
+void Blocked(benchmark::State& state) {
   const Circuits circuits;
   const CircuitKey key = Circuits::Key(50);
-  for (auto _ : state) benchmark::DoNotOptimize(circuits.breaker->BlockedUntil(key, kNow));
+  for (auto _ : state) benchmark::DoNotOptimize(circuits.breaker->Blocked(key, kNow));
 }
-BENCHMARK(BlockedUntil);
+BENCHMARK(Blocked);
 
 void AcquireAndReport(benchmark::State& state) {
   const Circuits circuits;

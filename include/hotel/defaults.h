@@ -4,16 +4,22 @@
 #define HOTEL_DEFAULTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "hotel/cap_ledger.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/clock.h"
 #include "hotel/dispatcher.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
+#include "hotel/inflight_limiter.h"
 #include "hotel/loop.h"
+#include "hotel/rate_limit.h"
+#include "hotel/quota_advisor.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
 
@@ -69,9 +75,35 @@ struct CurlOptions {
 absl::StatusOr<std::unique_ptr<Dispatcher>> MakeCurlDispatcher(Loop* loop,
                                                                const CurlOptions& options);
 
-/// Circuits per (provider, model) in memory. `settings` must outlive it; `events` may be null.
+struct CircuitBreakerOptions {
+  /// Asked when a circuit opens; may be null. Must outlive the breaker.
+  const QuotaAdvisor* advisor = nullptr;
+  /// Dates the retries in events; null = the system's. Must outlive the breaker.
+  const Clock* clock = nullptr;
+  /// Of the jitter of pins: the same seed and calls, the same cooldowns.
+  std::uint64_t seed = 0;
+};
+/// Circuits in memory. `settings` must outlive it; `events` may be null.
 std::unique_ptr<CircuitBreaker> MakeCircuitBreaker(const SettingsSource* settings,
-                                                   EventSink* events);
+                                                   EventSink* events,
+                                                   const CircuitBreakerOptions& options = {});
+
+/// Readings as somebody writes them down: a poller, an operator, a test.
+class QuotaBoard : public QuotaAdvisor {
+ public:
+  virtual void Set(std::string provider_id, QuotaReading reading) = 0;
+  virtual void Clear(std::string_view provider_id) = 0;
+};
+std::unique_ptr<QuotaBoard> MakeQuotaAdvisor();
+
+/// In-flight windows per provider in memory. `settings` must outlive it.
+std::unique_ptr<InflightLimiter> MakeInflightLimiter(const SettingsSource* settings);
+
+/// The last exhausted 429 per provider, in memory.
+std::unique_ptr<CapLedger> MakeCapLedger();
+
+/// The reader of refusals: wording table, codes, headers and stated waits.
+std::unique_ptr<RateLimitClassifier> MakeRateLimitClassifier();
 
 /// The SQLite store: groups, providers and models in one file.
 class Store : public FailoverGroupStore, public ProviderStore {};

@@ -15,6 +15,7 @@
 #include "libhotel/decide/breaker_core.h"
 #include "libhotel/guard/circuit_events.h"
 #include "libhotel/guard/circuit_map.h"
+#include "libhotel/guard/circuit_views.h"
 
 namespace hotel {
 namespace guard {
@@ -28,13 +29,22 @@ class Breaker final : public CircuitBreaker {
   Breaker(const SettingsSource* settings, EventSink* events)
       : settings_(settings), events_(events) {}
 
-  std::optional<TimePoint> BlockedUntil(const CircuitKey& key,
-                                        TimePoint now) const noexcept override {
+  std::optional<Block> Blocked(const CircuitKey& key, TimePoint now) const noexcept override {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
     MutexLock lock(&mutex_);
     const CircuitMap::Entry* entry = circuits_.Find(key);
     if (entry == nullptr) return std::nullopt;
-    return decide::BlockedUntil(entry->circuit, Of(*snapshot, key), now);
+    const auto until = decide::BlockedUntil(entry->circuit, Of(*snapshot, key), now);
+    if (!until) return std::nullopt;
+    return Block{*until, false, false, Refusal::kCircuitOpen};
+  }
+
+  bool RecentSuccess(const CircuitKey& key, Duration window,
+                     TimePoint now) const noexcept override {
+    MutexLock lock(&mutex_);
+    const CircuitMap::Entry* entry = circuits_.Find(key);
+    return entry != nullptr && entry->last_success && window > Duration::zero() &&
+           now - *entry->last_success <= window;
   }
 
   Admission TryAcquire(CircuitKey key, TimePoint now) override {
@@ -47,6 +57,7 @@ class Breaker final : public CircuitBreaker {
       if (const CircuitMap::Entry* entry = circuits_.Find(key)) {
         if (const auto until = decide::BlockedUntil(entry->circuit, settings, now)) {
           admission.retry_at = *until;
+          admission.refusal = Refusal::kCircuitOpen;
           return admission;
         }
       }
@@ -85,24 +96,45 @@ class Breaker final : public CircuitBreaker {
     return views;
   }
 
-  int Reset(std::string_view provider_id, std::optional<std::string_view> model,
-            TimePoint) override {
+  std::vector<ProviderView> Providers(TimePoint now) const override {
+    return GroupByProvider(Views(now));
+  }
+
+  ResetResult Reset(std::string_view provider_id, std::optional<std::string_view> model,
+                    TimePoint now) override {
     const std::string id(provider_id);
-    int not_closed = 0;
+    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    ResetResult result;
     MutexLock lock(&mutex_);
     const auto provider = circuits_.providers().find(id);
-    if (provider == circuits_.providers().end()) return 0;
+    if (provider == circuits_.providers().end()) return result;
     for (const auto& [name, entry] : provider->second.entries) {
       if (model && name != *model) continue;
-      if (entry.circuit.state != CircuitState::kClosed) ++not_closed;
+      Count(View(*snapshot, {id, name, entry.provider_name}, entry.circuit, now).state, &result);
     }
     if (model) {
       circuits_.Erase(id, std::string(*model));
     } else {
       circuits_.EraseAll(id);
     }
-    return not_closed;
+    return result;
   }
+
+  ResetResult ResetAll(TimePoint now) override {
+    ResetResult result;
+    for (const ProviderView& provider : Providers(now)) {
+      const ResetResult one = Reset(provider.provider_id, std::nullopt, now);
+      result.cleared += one.cleared;
+      result.recovered += one.recovered;
+      if (StateRank(one.previous) > StateRank(result.previous)) result.previous = one.previous;
+    }
+    return result;
+  }
+
+  QuotaAdviceResult ApplyQuotaAdvice(const std::vector<QuotaAdvice>&, TimePoint) override {
+    return {};
+  }
+  int ReleasePins(TimePoint) override { return 0; }
 
  protected:
   BreakerEffect Settle(const Permit& permit, const CircuitReport& report, TimePoint now) override {
@@ -129,6 +161,7 @@ class Breaker final : public CircuitBreaker {
       settled = decide::Settle(entry->circuit, permit.generation(), report, settings, now);
       entry->provider_name = permit.key().provider_name;
       if (settled.effect == BreakerEffect::kCharge) entry->last_charged = now;
+      if (settled.effect == BreakerEffect::kSuccess) entry->last_success = now;
       if (settled.transition != Transition::kNone) after = entry->circuit;
     }
     Tell(permit.key(), after, settled.transition, settings);
@@ -136,6 +169,12 @@ class Breaker final : public CircuitBreaker {
   }
 
  private:
+  static void Count(CircuitState state, ResetResult* result) {
+    ++result->cleared;
+    if (state != CircuitState::kClosed) ++result->recovered;
+    if (StateRank(state) > StateRank(result->previous)) result->previous = state;
+  }
+
   struct Admitted {
     std::uint64_t generation = 0;
     bool half_open = false;
@@ -203,7 +242,8 @@ class Breaker final : public CircuitBreaker {
 }  // namespace guard
 
 std::unique_ptr<CircuitBreaker> MakeCircuitBreaker(const SettingsSource* settings,
-                                                   EventSink* events) {
+                                                   EventSink* events,
+                                                   const CircuitBreakerOptions&) {
   return std::make_unique<guard::Breaker>(settings, events);
 }
 

@@ -26,6 +26,7 @@ class CircuitMap {
     decide::Circuit circuit;
     std::string provider_name;
     std::optional<TimePoint> last_charged;
+    std::optional<TimePoint> last_success;
   };
   struct Models {
     std::unordered_map<std::string, Entry> entries;

@@ -5,19 +5,23 @@
 namespace hotel {
 
 Permit::Permit(CircuitBreaker* breaker, CircuitKey key, std::uint64_t generation, bool enforced,
-               bool probe)
+               bool probe, std::uint64_t slot, bool whole_provider)
     : breaker_(breaker),
       key_(std::move(key)),
       generation_(generation),
+      slot_(slot),
       enforced_(enforced),
-      probe_(probe) {}
+      probe_(probe),
+      whole_provider_(whole_provider) {}
 
 Permit::Permit(Permit&& other) noexcept
     : breaker_(std::exchange(other.breaker_, nullptr)),
       key_(std::move(other.key_)),
       generation_(other.generation_),
+      slot_(other.slot_),
       enforced_(other.enforced_),
-      probe_(other.probe_) {}
+      probe_(other.probe_),
+      whole_provider_(other.whole_provider_) {}
 
 Permit& Permit::operator=(Permit&& other) noexcept {
   if (this == &other) return *this;
@@ -25,8 +29,10 @@ Permit& Permit::operator=(Permit&& other) noexcept {
   breaker_ = std::exchange(other.breaker_, nullptr);
   key_ = std::move(other.key_);
   generation_ = other.generation_;
+  slot_ = other.slot_;
   enforced_ = other.enforced_;
   probe_ = other.probe_;
+  whole_provider_ = other.whole_provider_;
   return *this;
 }
 

@@ -54,8 +54,8 @@ Route ResolveGroup(std::string_view name, const GroupSnapshot& snapshot, const S
     }
     Candidate candidate{member.provider, member.model->model_id,
                         &settings.For(member.provider->routing_name)};
-    if (const auto until = breaker.BlockedUntil(candidate.circuit(), now)) {
-      route.skipped.push_back({candidate.provider, candidate.model, *until});
+    if (const auto block = breaker.Blocked(candidate.circuit(), now)) {
+      route.skipped.push_back({candidate.provider, candidate.model, block->until});
     } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
       ++undecryptable;
     } else {

@@ -125,7 +125,7 @@ class World {
     std::vector<int> circuits;
     for (int i = 0; i < count; ++i) {
       const int circuit = (first + i) % kCircuits;
-      const auto until = breaker_->BlockedUntil(keys_[At(circuit)], now_);
+      const std::optional<TimePoint> until = BlockedUntil(circuit);
       Require(until == shadows_[At(circuit)].Blocked(now_), "the skip at resolve is the circuit's");
       if (until && !direct) {
         ++plan.skipped_open;
@@ -269,7 +269,7 @@ class World {
     const int circuit = dice_.Below(kCircuits);
     ShadowCircuit& shadow = shadows_[At(circuit)];
     const bool was_not_closed = shadow.known() && shadow.state() != CircuitState::kClosed;
-    Require(breaker_->Reset(keys_[At(circuit)].provider_id, std::nullopt, now_) ==
+    Require(breaker_->Reset(keys_[At(circuit)].provider_id, std::nullopt, now_).recovered ==
                 (was_not_closed ? 1 : 0),
             "a reset counts what was not closed");
     shadow.Reset();
@@ -316,7 +316,7 @@ class World {
   void CheckCircuit(int circuit) {
     const ShadowCircuit& shadow = shadows_[At(circuit)];
     const CircuitKey& key = keys_[At(circuit)];
-    Require(breaker_->BlockedUntil(key, now_) == shadow.Blocked(now_), "blocked as the rules say");
+    Require(BlockedUntil(circuit) == shadow.Blocked(now_), "blocked as the rules say");
     bool found = false;
     for (const CircuitView& view : breaker_->Views(now_)) {
       if (view.key.provider_id != key.provider_id) continue;
@@ -337,6 +337,12 @@ class World {
       same = Print(actions[i]) == Print(call.actions[i]);
     }
     Require(same, "same tape and seed, same actions");
+  }
+
+  std::optional<TimePoint> BlockedUntil(int circuit) const {
+    const std::optional<Block> block = breaker_->Blocked(keys_[At(circuit)], now_);
+    if (!block) return std::nullopt;
+    return block->until;
   }
 
   static std::size_t At(int index) { return static_cast<std::size_t>(index); }

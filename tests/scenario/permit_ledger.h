@@ -23,9 +23,13 @@ class PermitLedger : public CircuitBreaker {
   std::size_t outstanding() const { return out_.size(); }
   std::size_t issued() const { return static_cast<std::size_t>(next_ - 1); }
 
-  std::optional<TimePoint> BlockedUntil(const CircuitKey& key,
-                                        TimePoint now) const noexcept override {
-    return real_->BlockedUntil(key, now);
+  std::optional<Block> Blocked(const CircuitKey& key, TimePoint now) const noexcept override {
+    return real_->Blocked(key, now);
+  }
+
+  bool RecentSuccess(const CircuitKey& key, Duration window,
+                     TimePoint now) const noexcept override {
+    return real_->RecentSuccess(key, window, now);
   }
 
   Admission TryAcquire(CircuitKey key, TimePoint now) override {
@@ -40,10 +44,23 @@ class PermitLedger : public CircuitBreaker {
 
   std::vector<CircuitView> Views(TimePoint now) const override { return real_->Views(now); }
 
-  int Reset(std::string_view provider_id, std::optional<std::string_view> model,
-            TimePoint now) override {
+  std::vector<ProviderView> Providers(TimePoint now) const override {
+    return real_->Providers(now);
+  }
+
+  ResetResult Reset(std::string_view provider_id, std::optional<std::string_view> model,
+                    TimePoint now) override {
     return real_->Reset(provider_id, model, now);
   }
+
+  ResetResult ResetAll(TimePoint now) override { return real_->ResetAll(now); }
+
+  QuotaAdviceResult ApplyQuotaAdvice(const std::vector<QuotaAdvice>& advice,
+                                     TimePoint now) override {
+    return real_->ApplyQuotaAdvice(advice, now);
+  }
+
+  int ReleasePins(TimePoint now) override { return real_->ReleasePins(now); }
 
  protected:
   BreakerEffect Settle(const Permit& permit, const CircuitReport& report, TimePoint now) override {

@@ -26,7 +26,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace hotel::guard::test {
 
-TEST_CASE("BlockedUntil and TryAcquire do not allocate, with a circuit or without") {
+TEST_CASE("Blocked and TryAcquire do not allocate, with a circuit or without") {
   Fixture f;
   const std::string provider = "5f0c1c9e-6f0e-4b2e-9f43-0f3a4c1d2e3f";  // no small string
   const std::string model = "a-vendor/a-model-with-a-long-name";
@@ -36,7 +36,7 @@ TEST_CASE("BlockedUntil and TryAcquire do not allocate, with a circuit or withou
   for (const CircuitKey& key : {known, unknown}) {
     CircuitKey moved = key;
     const std::size_t before = allocations;
-    const bool blocked = f.breaker->BlockedUntil(key, kNow).has_value();
+    const bool blocked = f.breaker->Blocked(key, kNow).has_value();
     const Admission admission = f.breaker->TryAcquire(std::move(moved), kNow);
     const std::size_t after = allocations;
     CHECK_FALSE(blocked);

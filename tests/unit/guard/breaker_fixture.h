@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +79,11 @@ struct Fixture {
         CircuitReport{verdict, "upstream status " + std::to_string(status), status}, now);
   }
   void Open(const CircuitKey& key, TimePoint now = kNow) { Once(key, Verdict::kOpenNow, now); }
+  std::optional<TimePoint> Until(const CircuitKey& key, TimePoint now = kNow) {
+    const std::optional<Block> block = breaker->Blocked(key, now);
+    if (!block) return std::nullopt;
+    return block->until;
+  }
   CircuitView View(const CircuitKey& key, TimePoint now = kNow) {
     for (CircuitView& view : breaker->Views(now)) {
       if (view.key.provider_id == key.provider_id && view.key.model == key.model) return view;

@@ -9,7 +9,7 @@ namespace hotel::guard::test {
 TEST_CASE("F121 five failures in a row open the circuit, the sixth request is refused") {
   Fixture f;
   for (int i = 0; i < 5; ++i) CHECK(f.Once(f.Key(), Verdict::kFailure) == BreakerEffect::kCharge);
-  CHECK(f.breaker->BlockedUntil(f.Key(), kNow) == kNow + seconds(60));
+  CHECK(f.Until(f.Key(), kNow) == kNow + seconds(60));
   const Admission refused = f.breaker->TryAcquire(f.Key(), kNow + seconds(1));
   CHECK_FALSE(refused.admitted());
   CHECK(refused.retry_at == kNow + seconds(60));
@@ -18,9 +18,9 @@ TEST_CASE("F121 five failures in a row open the circuit, the sixth request is re
 TEST_CASE("F111 r32 a circuit darkens its own model only") {
   Fixture f;
   f.Open(f.Key("a"));
-  CHECK(f.breaker->BlockedUntil(f.Key("a"), kNow).has_value());
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key("b"), kNow).has_value());
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key("a", "p2"), kNow).has_value());
+  CHECK(f.breaker->Blocked(f.Key("a"), kNow).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key("b"), kNow).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key("a", "p2"), kNow).has_value());
 }
 
 TEST_CASE("a success resets its own circuit only") {
@@ -34,7 +34,7 @@ TEST_CASE("cooldown over: every request is admitted until the first outcome") {
   Fixture f;
   f.Open(f.Key());
   const TimePoint later = kNow + seconds(60);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key(), later).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key(), later).has_value());
   std::vector<Admission> burst;
   for (int i = 0; i < 200; ++i) burst.push_back(f.breaker->TryAcquire(f.Key(), later));
   for (const Admission& admission : burst) CHECK(admission.admitted());
@@ -42,7 +42,7 @@ TEST_CASE("cooldown over: every request is admitted until the first outcome") {
   for (Admission& admission : burst) {
     admission.permit.Report({Verdict::kFailure, "upstream status 500", 500}, later);
   }
-  CHECK(f.breaker->BlockedUntil(f.Key(), later) == later + seconds(60));
+  CHECK(f.Until(f.Key(), later) == later + seconds(60));
   CHECK(f.events.Take().size() == 2);  // opened, and reopened once by the whole burst
 }
 
@@ -66,12 +66,12 @@ TEST_CASE("a permit knows whether a half-open circuit gave it") {
   CHECK_FALSE(f.breaker->TryAcquire(key, later).permit.probe());
 }
 
-TEST_CASE("BlockedUntil changes nothing: only an admission makes a circuit half-open") {
+TEST_CASE("Blocked changes nothing: only an admission makes a circuit half-open") {
   Fixture f;
   f.Open(f.Key());
   Permit direct = f.breaker->AcquireDirect(f.Key(), kNow);
   const TimePoint later = kNow + seconds(61);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key(), later).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key(), later).has_value());
   Admission probe = f.breaker->TryAcquire(f.Key(), later);
   CHECK(probe.permit.generation() == direct.generation() + 1);
 }
@@ -95,12 +95,12 @@ TEST_CASE("decisions 7: a direct call is never refused; it charges and credits")
     CHECK(permit.Report({Verdict::kFailure, "upstream status 500", 500}, kNow) ==
           BreakerEffect::kCharge);
   }
-  CHECK(f.breaker->BlockedUntil(f.Key(), kNow).has_value());
+  CHECK(f.breaker->Blocked(f.Key(), kNow).has_value());
   Permit blocked = f.breaker->AcquireDirect(f.Key(), kNow + seconds(1));
   REQUIRE(blocked.valid());
   CHECK(blocked.Report({Verdict::kSuccess, "success", 200}, kNow + seconds(2)) ==
         BreakerEffect::kNoop);
-  CHECK(f.breaker->BlockedUntil(f.Key(), kNow + seconds(2)).has_value());
+  CHECK(f.breaker->Blocked(f.Key(), kNow + seconds(2)).has_value());
   Permit probe = f.breaker->AcquireDirect(f.Key(), kNow + seconds(60));
   CHECK(probe.Report({Verdict::kSuccess, "success", 200}, kNow + seconds(60)) ==
         BreakerEffect::kSuccess);
@@ -147,7 +147,7 @@ TEST_CASE("the kill switch is read at every decision, in both directions") {
   Admission before = f.breaker->TryAcquire(f.Key("other"), kNow);
 
   f.settings.Set(off);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key(), kNow).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key(), kNow).has_value());
   Admission while_off = f.breaker->TryAcquire(f.Key(), kNow);
   REQUIRE(while_off.admitted());
   CHECK_FALSE(while_off.permit.enforced());
@@ -155,10 +155,10 @@ TEST_CASE("the kill switch is read at every decision, in both directions") {
         BreakerEffect::kDisabled);
 
   f.settings.Set(*on);
-  CHECK(f.breaker->BlockedUntil(f.Key(), kNow).has_value());
+  CHECK(f.breaker->Blocked(f.Key(), kNow).has_value());
   CHECK(while_off.permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, kNow) ==
         BreakerEffect::kDisabled);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key("other"), kNow).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key("other"), kNow).has_value());
 }
 
 TEST_CASE("R47 threshold 0 behaves as switched off") {
@@ -180,12 +180,12 @@ TEST_CASE("a provider's own options decide about its circuits, live") {
   f.settings.Set(settings);
   f.Once(f.Key("m", "p1"), Verdict::kFailure);
   f.Once(f.Key("m", "p2"), Verdict::kFailure);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key("m", "p1"), kNow).has_value());
-  CHECK(f.breaker->BlockedUntil(f.Key("m", "p2"), kNow) == kNow + seconds(7));
+  CHECK_FALSE(f.breaker->Blocked(f.Key("m", "p1"), kNow).has_value());
+  CHECK(f.Until(f.Key("m", "p2"), kNow) == kNow + seconds(7));
   // A shorter cooldown holds for a circuit that is open already.
   settings.providers["name-p2"].circuit_breaker.timeout = seconds(3);
   f.settings.Set(settings);
-  CHECK(f.breaker->BlockedUntil(f.Key("m", "p2"), kNow) == kNow + seconds(3));
+  CHECK(f.Until(f.Key("m", "p2"), kNow) == kNow + seconds(3));
 }
 
 TEST_CASE("views: sorted by provider and model, with what is in force") {
@@ -220,13 +220,13 @@ TEST_CASE("any state, reset: deleted") {
   f.Open(f.Key("a"));
   f.Open(f.Key("b"));
   f.Once(f.Key("c"), Verdict::kFailure);
-  CHECK(f.breaker->Reset("p1", "a", kNow) == 1);
+  CHECK(f.breaker->Reset("p1", "a", kNow).recovered == 1);
   CHECK(f.breaker->TryAcquire(f.Key("a"), kNow).admitted());
   CHECK(f.breaker->Views(kNow).size() == 2);
-  CHECK(f.breaker->Reset("p1", std::nullopt, kNow) == 1);  // c was closed
+  CHECK(f.breaker->Reset("p1", std::nullopt, kNow).recovered == 1);  // c was closed
   CHECK(f.breaker->Views(kNow).empty());
-  CHECK(f.breaker->Reset("p1", std::nullopt, kNow) == 0);
-  CHECK(f.breaker->Reset("unknown", "m", kNow) == 0);
+  CHECK(f.breaker->Reset("p1", std::nullopt, kNow).recovered == 0);
+  CHECK(f.breaker->Reset("unknown", "m", kNow).recovered == 0);
 }
 
 TEST_CASE("a reset is not undone by requests that were under way") {
@@ -237,7 +237,7 @@ TEST_CASE("a reset is not undone by requests that were under way") {
   f.breaker->Reset("p1", std::nullopt, kNow);
   CHECK(running.permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, kNow) ==
         BreakerEffect::kNoop);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key(), kNow).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key(), kNow).has_value());
   CHECK(f.breaker->Views(kNow).empty());
   // Nor does it spoil the circuit that came into being since.
   f.Once(f.Key(), Verdict::kFailure);
@@ -294,7 +294,7 @@ TEST_CASE("256 open circuits: none is dropped, the map grows") {
   for (int i = 0; i < 300; ++i) f.Open(f.Key("m" + std::to_string(i)));
   CHECK(f.breaker->Views(kNow).size() == 300);
   for (int i = 0; i < 300; ++i) {
-    CHECK(f.breaker->BlockedUntil(f.Key("m" + std::to_string(i)), kNow).has_value());
+    CHECK(f.breaker->Blocked(f.Key("m" + std::to_string(i)), kNow).has_value());
   }
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("a permit of an evicted circuit that had reopened speaks for no later 
   REQUIRE(f.View(f.Key("old")).key.model.empty());
   CHECK(stale.permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, kNow + seconds(62)) ==
         BreakerEffect::kNoop);
-  CHECK_FALSE(f.breaker->BlockedUntil(f.Key("old"), kNow + seconds(62)).has_value());
+  CHECK_FALSE(f.breaker->Blocked(f.Key("old"), kNow + seconds(62)).has_value());
 }
 
 }  // namespace hotel::guard::test

@@ -81,7 +81,7 @@ TEST_CASE("an event sink may call the breaker back") {
   class Reentrant : public EventSink {
    public:
     void OnEvent(const Event&) override {
-      blocked = breaker->BlockedUntil(Fixture::Key(), kNow).has_value();
+      blocked = breaker->Blocked(Fixture::Key(), kNow).has_value();
       views = breaker->Views(kNow).size();
     }
     CircuitBreaker* breaker = nullptr;
@@ -104,7 +104,7 @@ TEST_CASE("a breaker without a sink opens and closes in silence") {
   Permit permit = breaker->AcquireDirect(Fixture::Key(), kNow);
   CHECK(permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, kNow) ==
         BreakerEffect::kCharge);
-  CHECK(breaker->BlockedUntil(Fixture::Key(), kNow).has_value());
+  CHECK(breaker->Blocked(Fixture::Key(), kNow).has_value());
 }
 
 }  // namespace hotel::guard::test

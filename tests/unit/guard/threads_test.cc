@@ -81,7 +81,7 @@ TEST_CASE("every kind of call at once, settings changing: states stay consistent
           f.breaker->Views(now);
           break;
         case 2:
-          f.breaker->BlockedUntil(key, now);
+          f.breaker->Blocked(key, now);
           break;
         case 3:
           f.breaker->AcquireDirect(key, now);

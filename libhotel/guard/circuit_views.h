@@ -1,0 +1,19 @@
+// Circuits as rows per provider (facts d, "Status API").
+#ifndef HOTEL_GUARD_CIRCUIT_VIEWS_H_
+#define HOTEL_GUARD_CIRCUIT_VIEWS_H_
+
+#include <vector>
+
+#include "hotel/circuit_breaker.h"
+
+namespace hotel::guard {
+
+/// How degraded a state is: closed 0, half-open 1, open 2.
+int StateRank(CircuitState state) noexcept;
+
+/// Rows of circuits that are sorted by provider, then model. `provider_open` is left false.
+std::vector<ProviderView> GroupByProvider(std::vector<CircuitView> circuits);
+
+}  // namespace hotel::guard
+
+#endif  // HOTEL_GUARD_CIRCUIT_VIEWS_H_
