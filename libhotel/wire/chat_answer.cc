@@ -1,4 +1,3 @@
-#include <array>
 #include <string_view>
 
 #include "libhotel/wire/chat.h"
@@ -9,10 +8,6 @@
 namespace hotel::wire {
 namespace {
 
-// Members that make a body with `error` something else than a bare error (R24).
-constexpr std::array<std::string_view, 8> kAnswerMembers = {
-    "id", "object", "choices", "data", "output", "content", "candidates", "usage"};
-
 struct Parts {
   bool answer_member = false;
   bool choices_array = false;
@@ -21,6 +16,7 @@ struct Parts {
   bool finish_reason = false;
   bool explained = false;
   ErrorValue error;
+  int outer_code = 0;  // a `code` beside `error`
 };
 
 bool ReadChoices(JsonCursor& cursor, Parts* body) {
@@ -52,10 +48,11 @@ bool ReadUsage(JsonCursor& cursor, Parts* body) {
 
 bool ReadBody(JsonCursor& cursor, Parts* body) {
   return cursor.Object([&](std::string_view key) {
-    if (IsOneOf(key, kAnswerMembers)) body->answer_member = true;
+    if (IsAnswerMember(key)) body->answer_member = true;
     if (JsonTextIs(key, "choices")) return ReadChoices(cursor, body);
     if (JsonTextIs(key, "usage")) return ReadUsage(cursor, body);
     if (JsonTextIs(key, "error")) return ReadErrorValue(cursor, &body->error);
+    if (JsonTextIs(key, "code")) return ReadStatusCode(cursor, &body->outer_code);
     return cursor.Skip();
   }) && cursor.AtEnd();
 }

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 9> kOutputMembers = {
 
 constexpr std::array<std::string_view, 3> kSilentMembers = {"index", "native_finish_reason",
                                                             "logprobs"};
+constexpr std::array<std::string_view, 8> kAnswerMembers = {
+    "id", "object", "choices", "data", "output", "content", "candidates", "usage"};
 constexpr std::array<std::string_view, 2> kExplainingReasons = {"length", "content_filter"};
 
 // A delta or message object.
@@ -58,6 +60,8 @@ bool ReadChoiceMember(JsonCursor& cursor, std::string_view key, ChatChoice* choi
 }
 
 }  // namespace
+
+bool IsAnswerMember(std::string_view raw_key) { return IsOneOf(raw_key, kAnswerMembers); }
 
 std::string_view TrimPayload(std::string_view text) noexcept {
   text = base::Trim(text);

@@ -20,6 +20,9 @@ bool IsOneOf(std::string_view raw, const Words& words) {
   return false;
 }
 
+/// Members that make a body with `error` something else than a bare error (R24).
+bool IsAnswerMember(std::string_view raw_key);
+
 /// Reads the value at the cursor; sets `carries` when there is text in it (facts f): a string that
 /// is not empty, at any depth, but not under the keys type, index and id. Numbers, booleans and
 /// null are no text. False on a fault of the JSON.

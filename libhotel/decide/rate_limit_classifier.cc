@@ -1,0 +1,315 @@
+#include "libhotel/decide/rate_limit_classifier.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+
+#include "libhotel/base/strings.h"
+#include "libhotel/decide/refusal_phrases.h"
+#include "libhotel/decide/refusal_text.h"
+#include "libhotel/decide/refusal_units.h"
+#include "libhotel/decide/refusal_waits.h"
+#include "libhotel/decide/refusal_words.h"
+
+namespace hotel::decide {
+namespace {
+
+const HeaderList kNoHeaders;
+
+// Fields in which gateways name the limit that was hit.
+constexpr std::array<std::string_view, 6> kNamingHeaders = {
+    "x-ratelimit-type",       "x-ratelimit-scope", "x-ratelimit-reason",
+    "x-ratelimit-limit-type", "x-amzn-errortype",  "x-error-code"};
+
+/// The rows found, the first of each weight.
+struct Findings {
+  const PhraseRow* money = nullptr;
+  const PhraseRow* window = nullptr;
+  const PhraseRow* weak = nullptr;
+  const PhraseRow* busy = nullptr;
+  const PhraseRow* soft = nullptr;
+
+  void Add(const PhraseRow* row) {
+    if (row == nullptr) return;
+    const PhraseRow** const slot = row->weight == Weight::kIsMoney    ? &money
+                                   : row->weight == Weight::kIsWindow ? &window
+                                   : row->weight == Weight::kIsWeak   ? &weak
+                                   : row->weight == Weight::kIsBusy   ? &busy
+                                                                      : &soft;
+    if (*slot == nullptr) *slot = row;
+  }
+};
+
+struct Evidence {
+  Findings message;
+  Findings code;
+  Findings quota;
+  Concepts states = 0;  // of all messages
+  Concepts advises = 0;
+  Concepts codes = 0;
+  bool names_model = false;
+  bool names_account = false;
+  bool too_large = false;
+  bool limit_of_zero = false;
+  bool affords_nothing = false;
+};
+
+bool WordsAre(const RefusalText& text, std::size_t at, std::size_t end,
+              std::initializer_list<std::string_view> expected) {
+  for (const std::string_view word : expected) {
+    if (at >= end || text.words()[at].text != word) return false;
+    ++at;
+  }
+  return true;
+}
+
+// Numbers that decide: "Limit 6000, Requested 12328", "limit: 0", "can only afford 0".
+void ReadNumbers(const RefusalText& text, Evidence* evidence) {
+  std::optional<double> limit;
+  const auto& words = text.words();
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string_view word = words[i].text;
+    if (word != "limit" && word != "requested" && word != "afford") continue;
+    const std::size_t at = i + (words[i + 1].text == "of" || words[i + 1].text == "is" ? 2 : 1);
+    if (at >= words.size()) break;
+    const std::optional<double> number = NumberOf(words[at].text);
+    if (!number) continue;
+    // "limit 0.5" is read as a number of its own; "-0.01" is none of these.
+    if (word == "afford") {
+      evidence->affords_nothing = *number <= 0;
+    } else if (word == "limit") {
+      limit = number;
+      if (*number == 0 && words[at].before != '-') evidence->limit_of_zero = true;
+    } else if (limit && *number > *limit && *limit > 0) {
+      evidence->too_large = true;
+    }
+  }
+  for (const NamedValue& value : text.values()) {
+    if ((value.name == "quota_limit_value" || value.name == "quotavalue") && value.value == "0") {
+      evidence->limit_of_zero = true;
+    }
+  }
+}
+
+// "for gpt-4o in organization", "this model", a model in quotes; not "model requests".
+bool NamesModel(const RefusalText& text, const Clause& clause, const ClauseMeaning& meaning) {
+  if ((meaning.states & kModel) != 0) return true;
+  const auto& words = text.words();
+  for (std::size_t i = clause.begin; i < clause.end; ++i) {
+    if (words[i].text != "for" || i + 1 >= clause.end) continue;
+    for (std::size_t k = i + 2; k < std::min(i + 12, clause.end); ++k) {
+      if (WordsAre(text, k, clause.end, {"in", "organization"}) ||
+          WordsAre(text, k, clause.end, {"in", "project"})) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Evidence Collect(const RefusalText& text, std::string_view provider_type) {
+  Evidence evidence;
+  for (const Clause& clause : text.clauses()) {
+    const ClauseMeaning meaning = ReadClause(text, clause);
+    const PhraseRow* const row = MatchClause(meaning.states);
+    const Concepts soft = (meaning.states | meaning.advises) & (kSoon | kLater);
+    switch (clause.kind) {
+      case ClauseKind::kMessage:
+        evidence.message.Add(row);
+        evidence.states |= meaning.states | soft;
+        evidence.advises |= meaning.advises;
+        if ((meaning.states & kTooLarge) != 0) evidence.too_large = true;
+        if (NamesModel(text, clause, meaning)) evidence.names_model = true;
+        if ((meaning.states & (kAccount | kKey)) != 0) evidence.names_account = true;
+        break;
+      case ClauseKind::kCode:
+        evidence.code.Add(row);
+        evidence.codes |= meaning.states;
+        break;
+      case ClauseKind::kQuota:
+        evidence.quota.Add(row);
+        if ((meaning.states & kModel) != 0) evidence.names_model = true;
+        break;
+    }
+  }
+  evidence.code.Add(MatchCode(text, provider_type));
+  ReadNumbers(text, &evidence);
+  // Said in two sentences.
+  if (evidence.message.soft == nullptr)
+    evidence.message.Add(MatchClause(evidence.states & (kResource | kLater)));
+  if (evidence.message.soft == nullptr) evidence.message.Add(MatchClause(evidence.states & kSoon));
+  if (evidence.message.weak == nullptr && (evidence.advises & kPayNow) != 0) {
+    evidence.message.Add(&RowOf("please recharge"));
+  }
+  return evidence;
+}
+
+/// What the words come to. Null row = nothing, or a contradiction.
+struct Decision {
+  const PhraseRow* row = nullptr;
+  bool contradiction = false;
+};
+
+Decision Decide(const Evidence& e) {
+  const Findings& m = e.message;
+  const Findings& c = e.code;
+  if (e.too_large && m.money == nullptr && c.money == nullptr) return {nullptr, true};
+  if (e.limit_of_zero) return {&RowOf("limit of zero"), false};
+  // What names the violated quota is exact; "exceeded your current quota" around it is boilerplate.
+  if (e.quota.window != nullptr) return {e.quota.window, false};
+  if (e.quota.busy != nullptr) {
+    const bool boilerplate =
+        m.money == nullptr || m.money->phrase.key == "exceeded your current quota";
+    return boilerplate ? Decision{e.quota.busy, false} : Decision{nullptr, true};
+  }
+  if (m.money != nullptr)
+    return m.busy != nullptr ? Decision{nullptr, true} : Decision{m.money, false};
+  if (m.window != nullptr)
+    return m.busy != nullptr ? Decision{nullptr, true} : Decision{m.window, false};
+  if (m.busy != nullptr) {
+    if (c.money != nullptr || c.window != nullptr) return {nullptr, true};
+    return {m.busy, false};
+  }
+  if (c.money != nullptr || c.window != nullptr) {
+    const PhraseRow* const spent = c.money != nullptr ? c.money : c.window;
+    return c.busy != nullptr ? Decision{nullptr, true} : Decision{spent, false};
+  }
+  if (m.weak != nullptr)
+    return c.busy != nullptr ? Decision{c.busy, false} : Decision{m.weak, false};
+  if (c.busy != nullptr) return {c.busy, false};
+  if (m.soft != nullptr) return {m.soft, false};
+  return {};
+}
+
+std::string_view SpentDimension(const RefusalText& text) {
+  const std::string_view type = text.Value("type");
+  if (type == "tokens" || type == "requests") return type;
+  for (const Word& word : text.words()) {
+    if (word.text == "tpm" || word.text == "tpd") return "tokens";
+    if (word.text == "rpm" || word.text == "rpd") return "requests";
+  }
+  return {};
+}
+
+bool IsGoogle(const RefusalText& text) { return text.Value("status") == "resource_exhausted"; }
+
+void ReadScope(const RefusalText& text, const Evidence& e, const PhraseRow& row,
+               RateLimitReading* reading) {
+  reading->needs_payment = row.phrase.needs_payment;
+  reading->account_wide = row.phrase.account_wide && !e.names_model;
+  const std::string_view key = row.phrase.key;
+  if (key == "request costs more than is left") reading->account_wide = e.affords_nothing;
+  if (key == "exceeded your current quota" && IsGoogle(text)) {
+    reading->account_wide = false;
+    reading->needs_payment = false;
+  }
+  if (key == "quota spent" && (e.states & kBilling) != 0) reading->needs_payment = true;
+  if (key == "quota spent" && ((e.advises & (kBilling | kPayNow)) != 0))
+    reading->needs_payment = true;
+  if (key == "long window") {
+    // A rate limit of a day is a model's, unless it is said to be the account's.
+    reading->account_wide =
+        !e.names_model && (e.names_account || (e.states & (kUsage)) != 0 ||
+                           ((e.states & kQuota) != 0 && (e.states & kYour) != 0));
+    if (IsGoogle(text)) reading->account_wide = false;
+  }
+}
+
+}  // namespace
+
+RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) {
+  const HeaderList& headers = refusal.headers != nullptr ? *refusal.headers : kNoHeaders;
+  RefusalText text;
+  for (const std::string_view name : kNamingHeaders) {
+    const std::string_view value = FindHeader(headers, name);
+    if (!value.empty()) text.AddHeader(value, ClauseKind::kQuota);
+  }
+  text.ReadBody(refusal.body);
+  const Evidence evidence = Collect(text, refusal.provider_type);
+  Decision decision = Decide(evidence);
+  const HeaderWait header = ReadHeaderWait(headers, refusal.received_at, SpentDimension(text));
+  const BodyWait body = ReadBodyWait(text, refusal.received_at);
+  if (decision.row == nullptr && !decision.contradiction) {
+    if (header.unified_rejected) {
+      decision.row = &RowOf("unified limit rejected");
+    } else if (header.long_window_spent) {
+      decision.row = &RowOf("long window in headers");
+    } else if (header.short_window_spent) {
+      decision.row = &RowOf("short window in headers");
+    }
+  }
+
+  RateLimitReading reading;
+  reading.classified = true;
+  // Any wait above the ceiling governs: what is said to take hours is not busy.
+  const std::optional<Duration> long_wait = header.wait > max_wait ? header.wait
+                                            : body.wait > max_wait ? body.wait
+                                                                   : std::nullopt;
+  const std::optional<Duration> stated = header.wait ? header.wait : body.wait;
+  const bool too_large = evidence.too_large && decision.row == nullptr;
+  if (decision.row != nullptr && decision.row->phrase.refusal_class == RefusalClass::kExhausted) {
+    if (!long_wait && body.structured) {
+      reading.refusal_class = RefusalClass::kSaturated;
+      reading.wait = body.wait;
+      reading.default_wait = kSaturatedWait;
+      return reading;
+    }
+    reading.refusal_class = RefusalClass::kExhausted;
+    reading.phrase = decision.row->phrase.key;
+    reading.default_wait = decision.row->phrase.default_wait;
+    ReadScope(text, evidence, *decision.row, &reading);
+    reading.wait = long_wait;
+    // What the body dates comes back by itself.
+    if (long_wait && !(header.wait > max_wait) && reading.needs_payment) {
+      reading.needs_payment = false;
+      reading.account_wide = false;
+    }
+    return reading;
+  }
+  if (too_large) return reading;
+  if (decision.row != nullptr) reading.phrase = decision.row->phrase.key;
+  if (long_wait) {
+    reading.refusal_class = RefusalClass::kExhausted;
+    reading.wait = long_wait;
+    reading.default_wait = kWindowPin;
+    reading.account_wide = evidence.names_account && !evidence.names_model;
+    return reading;
+  }
+  if (decision.contradiction || (decision.row == nullptr && !stated)) return reading;
+  reading.refusal_class = RefusalClass::kSaturated;
+  reading.wait = stated;
+  reading.default_wait = kSaturatedWait;
+  return reading;
+}
+
+RateLimitReading StandardClassifier::Read(const UpstreamRefusal& refusal,
+                                          Duration max_wait) const noexcept {
+  return refusal.status == 429 ? ReadWords(refusal, max_wait) : RateLimitReading();
+}
+
+RateLimitReading StandardClassifier::ReadWords(const UpstreamRefusal& refusal,
+                                               Duration max_wait) const noexcept {
+  try {
+    return ReadRefusal(refusal, max_wait);
+  } catch (...) {
+    // Out of memory: a refusal nobody could read.
+    RateLimitReading reading;
+    reading.classified = true;
+    return reading;
+  }
+}
+
+}  // namespace hotel::decide
+
+namespace hotel {
+
+bool StatesNothingRemaining(const HeaderList& headers) noexcept {
+  for (const std::string_view name : {"x-ratelimit-remaining-requests",
+                                      "x-ratelimit-remaining-tokens", "x-ratelimit-remaining"}) {
+    if (base::Trim(FindHeader(headers, name)) == "0") return true;
+  }
+  return false;
+}
+
+}  // namespace hotel

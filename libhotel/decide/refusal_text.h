@@ -1,0 +1,80 @@
+// The text of a refusal, made readable: whatever wraps it (JSON, JSON in a string of JSON, a Python
+// dump, a page of HTML, a stream frame, any of them cut off), what is left are words in clauses and
+// named values.
+#ifndef HOTEL_DECIDE_REFUSAL_TEXT_H_
+#define HOTEL_DECIDE_REFUSAL_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hotel::decide {
+
+/// Where a clause stands: what a provider says to people, or a word for programs.
+enum class ClauseKind : std::uint8_t {
+  kMessage,  ///< prose
+  kCode,     ///< value of code, type, reason, ...
+  kQuota,    ///< value that names the violated quota: quotaId, quota_limit, limit_source, ...
+};
+
+/// A word or number, lower case. Identifiers are taken apart at underscores, hyphens and changes of
+/// case ("PerDay" is two words), numbers at letters ("5h" is two).
+struct Word {
+  std::string_view text;
+  char before = ' ';  ///< the punctuation in front of it, ' ' when there is none
+};
+
+/// Words [begin, end) between sentence ends, string ends and other hard breaks.
+struct Clause {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  ClauseKind kind = ClauseKind::kMessage;
+};
+
+/// `"name": value`, in any quotes, at any depth. Lower case.
+struct NamedValue {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// The parsed form. Views point into the object, which is therefore neither copied nor moved.
+class RefusalText {
+ public:
+  RefusalText() = default;
+  RefusalText(const RefusalText&) = delete;
+  RefusalText& operator=(const RefusalText&) = delete;
+
+  /// Adds `body` (its first kRefusalBodyLimit bytes).
+  void ReadBody(std::string_view body);
+  /// Adds the value of a header as a clause. Call before ReadBody.
+  void AddHeader(std::string_view value, ClauseKind kind);
+
+  const std::vector<Word>& words() const noexcept { return words_; }
+  const std::vector<Clause>& clauses() const noexcept { return clauses_; }
+  const std::vector<NamedValue>& values() const noexcept { return values_; }
+  /// The first value called `name` (lower case), or "".
+  std::string_view Value(std::string_view name) const noexcept;
+  /// All of the text in lower case, links included.
+  std::string_view plain() const noexcept { return lower_; }
+
+ private:
+  void Reserve(std::size_t size);
+  void Flatten(std::string_view text);
+  void Tokenize(std::size_t begin, ClauseKind kind);
+  std::size_t ReadName(std::size_t quote, std::size_t start, ClauseKind* kind);
+  std::size_t ReadWord(std::size_t pos, char before);
+  void EndClause(ClauseKind kind);
+
+  std::string flat_;
+  std::string lower_;
+  std::size_t clause_begin_ = 0;
+  std::vector<Word> words_;
+  std::vector<Clause> clauses_;
+  std::vector<NamedValue> values_;
+};
+
+}  // namespace hotel::decide
+
+#endif  // HOTEL_DECIDE_REFUSAL_TEXT_H_

@@ -1,0 +1,48 @@
+// hotelctl: the operator's tool.
+#include <chrono>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <signal.h>
+
+#include "hotel/hotel.h"
+
+#include "server/ctl/classify.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("The operator's tool of hoteld", "hotelctl");
+  app.set_version_flag("--version", std::string("hotelctl ") + hotel::Hotel::Version());
+  app.require_subcommand(1);
+
+  double max_wait = 60;
+  CLI::App* const classify = app.add_subcommand("classify", "Show how refusals are read (offline)");
+  classify->footer(
+      "Reads JSON Lines on standard input, one answer of a provider each:\n"
+      "  "
+      "{\"status\":429,\"headers\":{\"retry-after\":\"20\"},\"body\":\"...\",\"now\":\"2026-09-"
+      "01T10:00:"
+      "00Z\"}\n"
+      "and writes one line for each. headers, body and now are optional; now is when the answer "
+      "came\n"
+      "(default: its Date header, else the system's time). Status 200: looks for an error in the "
+      "body.\n"
+      "Exit status 1 when a line could not be read; its answer is {\"error\":\"...\"}.");
+  classify
+      ->add_option("--max-wait", max_wait,
+                   "Seconds above which a stated wait means exhausted "
+                   "(rate_limit.saturation_max_wait)")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  signal(SIGPIPE, SIG_IGN);
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+  return hotel::ctl::Classify(
+      std::chrono::duration_cast<hotel::Duration>(std::chrono::duration<double>(max_wait)),
+      std::cin, std::cout, std::cerr);
+}
