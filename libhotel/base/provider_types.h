@@ -1,4 +1,4 @@
-// The known provider types by name (facts k). What each of them means on the wire is wire's table.
+// The known provider types by name (facts k, and vllm for seed 003). What each of them means on the wire is wire's table.
 #ifndef HOTEL_BASE_PROVIDER_TYPES_H_
 #define HOTEL_BASE_PROVIDER_TYPES_H_
 
@@ -7,7 +7,7 @@
 
 namespace hotel::base {
 
-inline constexpr std::array<std::string_view, 23> kProviderTypeNames = {
+inline constexpr std::array<std::string_view, 24> kProviderTypeNames = {
     "openai",       "anthropic",    "anthropic-messages",
     "azure",        "bedrock",      "cohere",
     "custom",       "deepseek",     "google",
@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 23> kProviderTypeNames = {
     "minimax",      "nanogpt",      "neuralwatt",
     "ollama",       "ollama-cloud", "opencode-go",
     "opencode-zen", "openrouter",   "vertex-express",
-    "xai",          "zai-coding",
+    "vllm",         "xai",          "zai-coding",
 };
 
 }  // namespace hotel::base

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "libhotel/settings/document.h"
+#include "libhotel/settings/layers.h"
 #include "libhotel/settings/reader.h"
 #include "libhotel/settings/sections.h"
 
@@ -66,6 +67,20 @@ Blocks SplitBlocks(Reader* reader, const Node& root) {
   return blocks;
 }
 
+void Report(Reader* reader, const std::vector<Problem>& problems) {
+  for (const Problem& problem : problems) {
+    const OptionWrite& at = problem.at;
+    const bool env = at.where == OptionWrite::Where::kEnvironment;
+    if (problem.warning) {
+      env ? reader->EnvWarn(at.path, problem.message)
+          : reader->Warn(at.line, at.path, problem.message);
+    } else {
+      env ? reader->EnvError(at.path, problem.message)
+          : reader->Error(at.line, at.path, problem.message);
+    }
+  }
+}
+
 }  // namespace
 
 ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env) {
@@ -80,21 +95,23 @@ ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLoo
   const Blocks blocks = SplitBlocks(&reader, *root);
 
   ReadServer(&reader, *blocks.server, &config.server);
-  std::size_t profile = 0;
+  Layers& layers = config.layers;
+  layers.file = file;
   if (blocks.profile != nullptr) {
-    profile = ReadProfile(&reader, *blocks.profile, "profile").value_or(0);
+    layers.profile = ReadProfile(&reader, *blocks.profile, "profile").value_or(0);
   }
-  std::vector<OptionWrite> flat;
-  ReadFlatBlock(&reader, *blocks.flat, &flat);
-  config.settings.global = GlobalSettings(&reader, profile, flat, blocks.dotted);
+  ReadFlatBlock(&reader, *blocks.flat, &layers.written);
+  CheckWrittenTwice(&reader, layers.written, blocks.dotted);
+  layers.written.insert(layers.written.end(), blocks.dotted.begin(), blocks.dotted.end());
+  layers.environment = ReadEnvironment(&reader);
 
   ProviderSection providers;
   ReadProviders(&reader, *blocks.providers, config.server.addresses.allow_http, &providers);
-  for (const auto& [name, entry] : providers.by_routing_name) {
-    if (entry.options.empty()) continue;
-    config.settings.providers[name] =
-        ProviderSettings(&reader, config.settings.global, entry.options);
+  for (auto& [name, entry] : providers.by_routing_name) {
+    if (!entry.layer.empty()) layers.providers[name] = std::move(entry.layer);
   }
+  config.settings = Merge(layers);
+  Report(&reader, CheckLayers(layers, config.settings));
   config.groups = ReadGroups(&reader, *blocks.groups, providers);
   config.virtual_keys = ReadVirtualKeys(&reader, *blocks.keys);
   config.providers = std::move(providers.specs);

@@ -15,6 +15,8 @@
 #include "hotel/settings.h"
 #include "hotel/types.h"
 
+#include "libhotel/settings/layers.h"
+
 namespace hotel::settings {
 
 /// One thing that is wrong, printed as `FILE:LINE: dotted.path: what is wrong`.
@@ -54,7 +56,8 @@ struct VirtualKeySpec {
 /// Everything a file says, defaults filled in, references checked.
 struct Config {
   ServerConfig server;
-  Settings settings;
+  Layers layers;      ///< what was written, by whom
+  Settings settings;  ///< what comes out of it
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
   std::vector<VirtualKeySpec> virtual_keys;

@@ -16,11 +16,19 @@ constexpr std::string_view kIntro =
     "An option can be written under its path in the configuration file or, where it has a runtime\n"
     "key, in the flat `settings:` block; not in both. Environment variables win over the file, "
     "the\n"
-    "file wins over the defaults of the profile. Options marked *per provider* may stand under\n"
-    "`providers.<name>.` with the same path; what a provider does not write it takes from the\n"
-    "global value, the environment included. A list that is written replaces the default list, "
-    "and\n"
-    "`[]` means none. An environment variable that is set but empty counts as not set.\n";
+    "file wins over values set at run time, and those win over the defaults of the profile.\n"
+    "\n"
+    "`profile:` chooses the column of defaults, at the top level and, for the options marked *per\n"
+    "provider*, under a provider. It is nothing but that: every key that somebody wrote wins over\n"
+    "it, so a provider's own profile never overrules a key written for all providers.\n"
+    "\n"
+    "Options marked *per provider* may stand under `providers.<name>.` with the same path; what a\n"
+    "provider does not write it takes from the global value, the environment included. A list "
+    "that\n"
+    "is written replaces the default list, and `[]` (in the environment: `none`) means none. An\n"
+    "environment variable that is set but empty counts as not set. Where a runtime key takes "
+    "other\n"
+    "values than the path, they stand in brackets.\n";
 
 std::string Code(std::string_view text) { return text.empty() ? "" : fmt::format("`{}`", text); }
 

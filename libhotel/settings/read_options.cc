@@ -1,4 +1,5 @@
 // Options of the registry in a document: dotted blocks and the flat block.
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -54,7 +55,8 @@ std::optional<OptionValue> ReadValue(Reader* reader, const Option& option, const
 void ReadOne(Reader* reader, const Option& option, const Member& member, const std::string& path,
              bool flat, std::vector<OptionWrite>* writes) {
   std::optional<OptionValue> value = ReadValue(reader, option, *member.value, path, flat);
-  if (value) writes->push_back({&option, *std::move(value), member.line, path});
+  if (value)
+    writes->push_back({&option, *std::move(value), member.line, path, OptionWrite::Where::kFile});
 }
 
 }  // namespace
@@ -105,6 +107,41 @@ std::optional<std::size_t> ReadProfile(Reader* reader, const Node& node, const s
                 fmt::format("{} is not a profile; write one of: {}", Quoted(text->source),
                             fmt::join(kProfiles, ", ")));
   return std::nullopt;
+}
+
+// An empty variable counts as not set: that is how a container file passes on what it was not
+// given.
+std::vector<OptionWrite> ReadEnvironment(Reader* reader) {
+  std::vector<OptionWrite> writes;
+  for (const Option& option : Options()) {
+    if (option.env.empty()) continue;
+    const std::optional<std::string> text = reader->env()(option.env);
+    if (!text || text->empty()) continue;
+    absl::StatusOr<OptionValue> value = ParseOption(option, *text, false);
+    if (value.ok()) {
+      writes.push_back({&option, *std::move(value), 0, std::string(option.env),
+                        OptionWrite::Where::kEnvironment});
+    } else {
+      reader->EnvError(option.env, ValueProblem({*text, *text}, value.status()));
+    }
+  }
+  return writes;
+}
+
+void CheckWrittenTwice(Reader* reader, const std::vector<OptionWrite>& flat,
+                       const std::vector<OptionWrite>& dotted) {
+  for (const OptionWrite& write : flat) {
+    const auto other = std::find_if(
+        dotted.begin(), dotted.end(),
+        [&write](const OptionWrite& each) { return SameThing(*write.option, *each.option); });
+    if (other == dotted.end()) continue;
+    const bool flat_is_later = write.line > other->line;
+    const OptionWrite& later = flat_is_later ? write : *other;
+    const OptionWrite& earlier = flat_is_later ? *other : write;
+    reader->Error(later.line, later.path,
+                  fmt::format("is the same option as {} in line {}; keep one of them", earlier.path,
+                              earlier.line));
+  }
 }
 
 }  // namespace hotel::settings

@@ -62,6 +62,13 @@ void ReadBaseUrl(Reader* reader, const Node& node, const std::string& path, bool
   spec->base_url = *std::move(url);
 }
 
+// Where the API of a type is when nothing else is said; "" for types that are at home anywhere.
+std::string_view UsualUrl(std::string_view type) noexcept {
+  if (type == "openai") return "https://api.openai.com/v1";
+  if (type == "anthropic") return "https://api.anthropic.com/v1";
+  return {};
+}
+
 void ReadType(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
   const auto text = reader->Scalar(node, path, "a provider type");
   if (!text) return;
@@ -139,9 +146,11 @@ void ReadProvider(Reader* reader, const Member& entry, bool allow_http, Provider
     } else if (member->key == "enabled") {
       spec->enabled = reader->Bool(value, member_path).value_or(true);
     } else if (member->key == "profile") {
-      ReadProfile(reader, value, member_path);
+      section->layer.profile = ReadProfile(reader, value, member_path);
+      section->layer.profile_line = value.line;
+      section->layer.profile_path = member_path;
     } else if (std::find(blocks.begin(), blocks.end(), member->key) != blocks.end()) {
-      ReadOptionBlock(reader, value, member->key, member_path, true, &section->options);
+      ReadOptionBlock(reader, value, member->key, member_path, true, &section->layer.writes);
     } else {
       reader->UnknownKey(*member, path, known);
     }
@@ -152,7 +161,8 @@ void ReadProvider(Reader* reader, const Member& entry, bool allow_http, Provider
   if (!has_type) {
     reader->Error(entry.line, path, "has no type; write type: openai, or the type it speaks");
   }
-  if (!has_url) {
+  if (!has_url) spec->base_url = UsualUrl(spec->type);
+  if (!has_url && spec->base_url.empty()) {
     reader->Error(entry.line, path, "has no base_url; write the https:// URL of its API");
   }
 }

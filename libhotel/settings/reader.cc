@@ -88,6 +88,10 @@ void Reader::EnvError(std::string_view variable, std::string message) {
   errors_.push_back({"environment", 0, std::string(variable), std::move(message)});
 }
 
+void Reader::EnvWarn(std::string_view variable, std::string message) {
+  warnings_.push_back({"environment", 0, std::string(variable), std::move(message)});
+}
+
 std::vector<const Member*> Reader::Members(const Node& node, const std::string& path) {
   std::vector<const Member*> members;
   if (node.kind == Node::Kind::kNull) return members;

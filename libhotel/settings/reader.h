@@ -53,6 +53,7 @@ class Reader {
   void Warn(int line, std::string path, std::string message);
   /// About a variable of the environment, not about the file.
   void EnvError(std::string_view variable, std::string message);
+  void EnvWarn(std::string_view variable, std::string message);
 
   /// The members of a mapping, duplicate keys reported and left out. A missing value is an empty
   /// mapping. Pointers live as long as the document.

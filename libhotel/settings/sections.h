@@ -13,18 +13,11 @@
 
 #include "libhotel/settings/config.h"
 #include "libhotel/settings/document.h"
+#include "libhotel/settings/layers.h"
 #include "libhotel/settings/reader.h"
 #include "libhotel/settings/registry.h"
 
 namespace hotel::settings {
-
-/// One option as somebody wrote it.
-struct OptionWrite {
-  const Option* option = nullptr;
-  OptionValue value;
-  int line = 0;
-  std::string path;  ///< as written, for messages
-};
 
 /// Reads the block `block` of dotted options ("timeouts", or below a provider) from `node`; `path`
 /// is its full path for messages.
@@ -35,14 +28,11 @@ void ReadFlatBlock(Reader* reader, const Node& node, std::vector<OptionWrite>* w
 /// Reads a `profile:` and returns its column.
 std::optional<std::size_t> ReadProfile(Reader* reader, const Node& node, const std::string& path);
 
-/// Profile, then the flat block, then dotted paths, then the environment. Reports options written
-/// in both spellings and lists that overlap.
-EngineSettings GlobalSettings(Reader* reader, std::size_t profile,
-                              const std::vector<OptionWrite>& flat,
-                              const std::vector<OptionWrite>& dotted);
-/// `global` with the provider's own options on top.
-EngineSettings ProviderSettings(Reader* reader, const EngineSettings& global,
-                                const std::vector<OptionWrite>& own);
+/// Reads the variables of the environment that stand for options.
+std::vector<OptionWrite> ReadEnvironment(Reader* reader);
+/// Reports options that are written in both of their spellings.
+void CheckWrittenTwice(Reader* reader, const std::vector<OptionWrite>& flat,
+                       const std::vector<OptionWrite>& dotted);
 
 /// `server:`.
 void ReadServer(Reader* reader, const Node& node, ServerConfig* server);
@@ -53,7 +43,7 @@ struct ProviderSection {
   struct Entry {
     int line = 0;
     std::optional<std::vector<std::string>> models;
-    std::vector<OptionWrite> options;
+    ProviderLayer layer;
   };
   std::vector<ProviderSpec> specs;
   std::map<std::string, Entry, std::less<>> by_routing_name;

@@ -33,6 +33,7 @@ constexpr std::array<ProviderType, base::kProviderTypeNames.size()> kProviderTyp
     {"opencode-zen", AuthStyle::kBearer, false, false},
     {"openrouter", AuthStyle::kBearer, false, false},
     {"vertex-express", AuthStyle::kGoogApiKey, true, false},
+    {"vllm", AuthStyle::kBearer, true, true},
     {"xai", AuthStyle::kBearer, false, false},
     {"zai-coding", AuthStyle::kBearer, false, false},
 }};

@@ -19,6 +19,15 @@ TEST_CASE("A provider needs a type and a URL") {
         "h.yaml:2: providers.acme: has no base_url; write the https:// URL of its API\n"
         "h.yaml:3: providers.other: has no type; write type: openai, or the type it speaks\n"
         "h.yaml:3: providers.other: has no base_url; write the https:// URL of its API");
+  CHECK(Errors("providers:\n  acme: {type: custom}\n") ==
+        "h.yaml:2: providers.acme: has no base_url; write the https:// URL of its API");
+}
+
+TEST_CASE("The types of one vendor have its URL when none is written") {
+  const ReadResult result = Read("providers:\n  a: {type: openai}\n  b: {type: anthropic}\n");
+  CHECK(Lines(result.errors).empty());
+  CHECK(result.config.providers[0].base_url == "https://api.openai.com/v1");
+  CHECK(result.config.providers[1].base_url == "https://api.anthropic.com/v1");
   CHECK(Errors("providers:\n  acme: yes\n") ==
         "h.yaml:2: providers.acme: is a single value; write a mapping (key: value)");
 }

@@ -51,8 +51,8 @@ TEST_CASE("F153 a custom prefix is kept as it is") {
 }
 
 TEST_CASE("Facts i: some types get /v1 behind any path without a version") {
-  for (const char* type :
-       {"anthropic", "anthropic-messages", "ollama", "lmstudio", "koboldcpp", "vertex-express"}) {
+  for (const char* type : {"anthropic", "anthropic-messages", "ollama", "lmstudio", "koboldcpp",
+                           "vertex-express", "vllm"}) {
     INFO(type);
     CHECK(Url(type, "http://h") == "http://h/v1/chat/completions");
     CHECK(Url(type, "http://h/proxy") == "http://h/proxy/v1/chat/completions");
