@@ -5,6 +5,7 @@
 #ifndef SERVER_CLIENT_H_
 #define SERVER_CLIENT_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,7 @@ class ClientHost {
 };
 
 /// Loop thread only, apart from construction.
+/// Reading is in client_read.cc, answering in client_answer.cc, the rest in client.cc.
 class Client final : public std::enable_shared_from_this<Client> {
  public:
   Client(ClientHost* host, Fd fd, std::uint64_t id) : host_(host), fd_(std::move(fd)), id_(id) {}
@@ -85,13 +87,19 @@ class Client final : public std::enable_shared_from_this<Client> {
     kClosed,
   };
 
-  void OnEvents(net::EventLoop::Events events);
+  using Events = net::EventLoop::Events;
+  static const Events kListen;  ///< what is waited for while nothing is answered
+  static constexpr Duration kLingerSilence = std::chrono::seconds(2);
+  static constexpr Duration kLingerTime = std::chrono::seconds(10);
+
+  void OnEvents(Events events);
   void Read();
   void Process();
   /// Each returns false when it needs more bytes or has changed hands.
   bool ProcessHead();
   bool ProcessBody();
   void Dispatch();
+  std::shared_ptr<Responder> MakeResponder();
   void Refuse(const RequestError& error);
   void Send(const Reply& reply);
   void AnswerDone();
@@ -101,7 +109,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   void SetDeadline(std::optional<TimePoint> at);
   void ArmTimer();
   void OnTimer();
-  void SetInterest(net::EventLoop::Events events);
+  void SetInterest(Events events);
   void MarkDirty();
   std::size_t unsent() const noexcept { return out_.size() - out_at_; }
   bool NextHeadBegun() const noexcept { return !in_.empty(); }
@@ -110,7 +118,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   Fd fd_;
   const std::uint64_t id_;
   State state_ = State::kHead;
-  net::EventLoop::Events interest_ = 0;
+  Events interest_ = 0;
 
   std::string in_;           // bytes received and not consumed
   bool head_begun_ = false;  // a byte of the next head has come, be it of an empty line

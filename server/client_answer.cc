@@ -1,0 +1,224 @@
+// A connection answers: framing, sending, waiting for a slow client.
+#include <utility>
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "server/client.h"
+#include "server/response_head.h"
+
+namespace hotel::server {
+namespace {
+
+constexpr std::size_t kIdleCapacity = 4096;
+
+/// Gives memory back that an idle connection does not need.
+void Trim(std::string* buffer) {
+  buffer->clear();
+  if (buffer->capacity() > kIdleCapacity) std::string().swap(*buffer);
+}
+
+/// The router's way to the client. Loop thread only; outlives the connection harmlessly.
+class ClientResponder final : public Responder {
+ public:
+  ClientResponder(std::weak_ptr<Client> client, std::uint64_t request)
+      : client_(std::move(client)), request_(request) {}
+
+  void Begin(int status, const HeaderList& headers, bool streaming) override {
+    if (const auto client = client_.lock()) client->Begin(request_, status, headers, streaming);
+  }
+  Flow Write(std::string_view bytes) override {
+    const auto client = client_.lock();
+    return client != nullptr ? client->Write(request_, bytes) : Flow::kContinue;
+  }
+  void End() override {
+    if (const auto client = client_.lock()) client->End(request_);
+  }
+  void Watch(std::function<void()> on_room, std::function<void()> on_gone) override {
+    if (const auto client = client_.lock()) {
+      client->Watch(request_, std::move(on_room), std::move(on_gone));
+    }
+  }
+
+ private:
+  const std::weak_ptr<Client> client_;
+  const std::uint64_t request_;
+};
+
+}  // namespace
+
+std::shared_ptr<Responder> Client::MakeResponder() {
+  return std::make_shared<ClientResponder>(weak_from_this(), request_);
+}
+
+void Client::Refuse(const RequestError& error) {
+  // What follows on this connection can not be told apart from the refused request.
+  if (state_ == State::kHead) head_ = RequestHead();
+  state_ = State::kAnswer;
+  ReleaseProxied();
+  ++request_;
+  begun_ = ended_ = streaming_ = paused_ = false;
+  keep_ = false;
+  linger_ = true;
+  body_ = std::string();
+  Send(host_->handler().OnError(error));
+}
+
+void Client::Send(const Reply& reply) {
+  Begin(request_, reply.status, reply.headers, false);
+  Write(request_, reply.body);
+  End(request_);
+}
+
+void Client::Begin(std::uint64_t request, int status, const HeaderList& headers, bool streaming) {
+  if (request != request_ || state_ != State::kAnswer || begun_) return;
+  begun_ = true;
+  streaming_ = streaming;
+  keep_ = keep_ && !host_->draining();
+  if (streaming) {
+    chunk_framing_ = !head_.http10;
+    // Without chunks the end of the connection ends the answer.
+    if (!chunk_framing_) keep_ = false;
+    AppendResponseHead(status, headers, keep_,
+                       chunk_framing_ ? "Transfer-Encoding: chunked\r\n" : "", &out_);
+    MarkDirty();
+  } else {
+    whole_head_.clear();
+    AppendResponseHead(status, headers, keep_, "", &whole_head_);
+    whole_head_.resize(whole_head_.size() - 2);  // Content-Length comes in front of the blank line
+  }
+}
+
+Flow Client::Write(std::uint64_t request, std::string_view bytes) {
+  if (request != request_ || state_ != State::kAnswer || !begun_ || ended_) return Flow::kContinue;
+  if (bytes.empty()) return Flow::kContinue;
+  if (!streaming_) {
+    whole_body_.append(bytes);
+    return Flow::kContinue;
+  }
+  if (head_.method == "HEAD") return Flow::kContinue;
+  if (chunk_framing_) {
+    AppendChunk(bytes, &out_);
+  } else {
+    out_.append(bytes);
+  }
+  MarkDirty();
+  if (unsent() <= host_->options().answer_buffer) return Flow::kContinue;
+  // One try before the source is stopped: the socket may well have room.
+  Flush();
+  if (state_ != State::kAnswer || unsent() <= host_->options().answer_buffer)
+    return Flow::kContinue;
+  paused_ = true;
+  return Flow::kPause;
+}
+
+void Client::End(std::uint64_t request) {
+  if (request != request_ || state_ != State::kAnswer || ended_) return;
+  ended_ = true;
+  on_room_ = nullptr;
+  on_gone_ = nullptr;
+  if (!begun_) return Close();  // nothing was said: the client sees a closed connection
+  if (!streaming_) {
+    const bool bodiless = head_.method == "HEAD";
+    AppendWholeAnswer(whole_head_, whole_body_, !bodiless, &out_);
+    Trim(&whole_head_);
+    Trim(&whole_body_);
+  } else if (chunk_framing_) {
+    out_ += "0\r\n\r\n";
+  }
+  MarkDirty();
+}
+
+void Client::SendPlain(std::string bytes, bool keep_alive) {
+  if (state_ != State::kAnswer || ended_) return;
+  begun_ = ended_ = true;
+  keep_ = keep_ && keep_alive;
+  // The stop may have begun while a worker wrote the answer.
+  if (keep_ && host_->draining()) bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");
+  out_.append(bytes);
+  MarkDirty();
+}
+
+void Client::Watch(std::uint64_t request, std::function<void()> on_room,
+                   std::function<void()> on_gone) {
+  if (request != request_ || state_ != State::kAnswer) {
+    if (state_ == State::kClosed && on_gone) on_gone();
+    return;
+  }
+  if (ended_) return;
+  on_room_ = std::move(on_room);
+  on_gone_ = std::move(on_gone);
+}
+
+void Client::MarkDirty() {
+  if (dirty_) return;
+  dirty_ = true;
+  host_->FlushLater(shared_from_this());
+}
+
+void Client::Flush() {
+  dirty_ = false;
+  if (state_ == State::kClosed) return;
+  const std::size_t before = unsent();
+  while (unsent() > 0) {
+    const ssize_t sent = ::send(fd_.get(), out_.data() + out_at_, unsent(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) return Close();
+      break;
+    }
+    out_at_ += static_cast<std::size_t>(sent);
+  }
+  if (unsent() > 0) {
+    // Keep the part that waits, not what is gone already.
+    if (out_at_ > host_->options().answer_buffer && out_at_ > out_.size() / 2) {
+      out_.erase(0, out_at_);
+      out_at_ = 0;
+    }
+    SetInterest(interest_ | EPOLLOUT);
+    if (state_ == State::kAnswer && (unsent() < before || !deadline_)) {
+      SetDeadline(host_->loop().Now() + host_->options().write_stall_timeout);
+    }
+  } else {
+    out_at_ = 0;
+    Trim(&out_);
+    if ((interest_ & EPOLLOUT) != 0) SetInterest(interest_ & ~Events{EPOLLOUT});
+    if (state_ == State::kAnswer) SetDeadline(std::nullopt);
+  }
+  if (state_ != State::kAnswer) return;
+  if (ended_ && unsent() == 0) return AnswerDone();
+  if (paused_ && unsent() <= host_->options().answer_buffer / 2) {
+    paused_ = false;
+    if (on_room_) on_room_();
+  }
+}
+
+void Client::ReleaseProxied() {
+  if (std::exchange(counted_, false)) host_->EndProxied();
+}
+
+void Client::AnswerDone() {
+  ReleaseProxied();
+  if (linger_) {
+    ::shutdown(fd_.get(), SHUT_WR);
+    state_ = State::kLinger;
+    Trim(&in_);
+    const TimePoint now = host_->loop().Now();
+    body_limit_ = now + kLingerTime;
+    SetInterest(kListen);
+    return SetDeadline(now + kLingerSilence);
+  }
+  if (!keep_ || host_->draining()) return Close();
+  state_ = State::kHead;
+  head_begun_ = !in_.empty();
+  SetInterest(kListen);
+  if (!head_begun_) {
+    Trim(&in_);
+    return SetDeadline(host_->loop().Now() + host_->options().keep_alive_timeout);
+  }
+  SetDeadline(host_->loop().Now() + host_->options().head_timeout);
+  Process();
+}
+
+}  // namespace hotel::server

@@ -1,0 +1,177 @@
+// A connection reads: heads, bodies, what to make of them.
+#include <algorithm>
+#include <utility>
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "server/client.h"
+
+namespace hotel::server {
+
+void Client::Read() {
+  std::string& scratch = host_->scratch();
+  const ssize_t got = ::recv(fd_.get(), scratch.data(), scratch.size(), 0);
+  if (got < 0) {
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) Close();
+    return;
+  }
+  const TimePoint now = host_->loop().Now();
+  if (state_ == State::kLinger) {
+    if (got == 0) return Close();
+    return SetDeadline(std::min(now + kLingerSilence, *body_limit_));
+  }
+  if (got == 0) return Close();
+  const bool first = state_ == State::kHead && !std::exchange(head_begun_, true);
+  std::string_view bytes(scratch.data(), static_cast<std::size_t>(got));
+  if (state_ == State::kBody && !chunked_) {
+    // Straight to where it belongs: a large body is copied once.
+    const auto left = static_cast<std::size_t>(head_.content_length) - body_.size();
+    body_.append(bytes.substr(0, left));
+    bytes.remove_prefix(std::min(left, bytes.size()));
+  }
+  in_.append(bytes);
+  if (first) {
+    SetDeadline(now + host_->options().head_timeout);
+  } else if (state_ == State::kBody) {
+    SetDeadline(std::min(now + host_->options().body_stall_timeout, *body_limit_));
+  }
+  Process();
+}
+
+void Client::Process() {
+  while ((state_ == State::kHead && ProcessHead()) || (state_ == State::kBody && ProcessBody())) {
+  }
+}
+
+bool Client::ProcessHead() {
+  const FrontOptions& options = host_->options();
+  // Empty lines in front of a request line are skipped (RFC 9112, 2.2).
+  std::size_t blank = 0;
+  while (in_.compare(blank, 2, "\r\n") == 0) blank += 2;
+  in_.erase(0, blank);
+  const HeadScan scan = ScanHead(in_);
+  if (scan.state == HeadScan::State::kMalformed) {
+    Refuse({400, decide::ErrorCode::kMalformedRequest, "lines must end in CR LF"});
+    return false;
+  }
+  const bool complete = scan.state == HeadScan::State::kComplete;
+  if (complete ? scan.size > options.head.max_bytes : in_.size() > options.head.max_bytes) {
+    Refuse({431, decide::ErrorCode::kRequestHeadTooLarge, "the request head is too large"});
+    return false;
+  }
+  if (!complete) return false;
+
+  head_ = RequestHead();
+  if (const auto error =
+          ParseRequestHead(std::string_view(in_).substr(0, scan.size), options.head, &head_)) {
+    Refuse(*error);
+    return false;
+  }
+  in_.erase(0, scan.size);
+  ++request_;
+  begun_ = ended_ = streaming_ = linger_ = paused_ = false;
+  keep_ = head_.keep_alive && !host_->draining() && ++served_ < options.max_requests_per_connection;
+
+  Admission admission = host_->handler().OnHead(head_, head_.path());
+  if (!admission.refusal && admission.proxied) {
+    counted_ = host_->BeginProxied();
+    if (!counted_) {
+      admission.refusal =
+          host_->handler().OnError({503, decide::ErrorCode::kServerBusy,
+                                    "too many requests are being served; retry shortly"});
+    }
+  }
+  if (admission.refusal) {
+    state_ = State::kAnswer;
+    if (head_.has_body()) {
+      keep_ = false;
+      linger_ = true;
+    }
+    Send(*admission.refusal);
+    return false;
+  }
+  proxied_ = admission.proxied;
+  if (proxied_ && !head_.chunked && !head_.has_length) {
+    Refuse({411, decide::ErrorCode::kLengthRequired,
+            "the request needs a Content-Length or chunked coding"});
+    return false;
+  }
+  const std::size_t limit = proxied_
+                                ? options.max_body_bytes
+                                : std::min(options.max_body_bytes, options.max_plain_body_bytes);
+  if (head_.content_length > limit) {
+    Refuse({413, decide::ErrorCode::kRequestTooLarge,
+            "the request body is larger than server.max_request_size"});
+    return false;
+  }
+  body_.clear();
+  chunked_.reset();
+  if (!head_.has_body()) {
+    Dispatch();
+    return false;
+  }
+  if (head_.chunked) {
+    chunked_.emplace(limit);
+  } else {
+    // Room for the whole body, unless somebody only claims that much.
+    body_.reserve(static_cast<std::size_t>(
+        std::min<std::uint64_t>(head_.content_length, std::uint64_t{1} << 20)));
+  }
+  state_ = State::kBody;
+  const TimePoint now = host_->loop().Now();
+  body_limit_ = now + options.body_timeout;
+  SetDeadline(std::min(now + options.body_stall_timeout, *body_limit_));
+  if (head_.expects_continue && in_.empty()) {
+    out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    Flush();
+  }
+  return state_ == State::kBody;
+}
+
+bool Client::ProcessBody() {
+  if (!chunked_) {
+    const auto left = static_cast<std::size_t>(head_.content_length) - body_.size();
+    const std::size_t take = std::min(left, in_.size());
+    body_.append(in_, 0, take);
+    in_.erase(0, take);
+    if (take < left) return false;
+    Dispatch();
+    return false;
+  }
+  std::size_t consumed = 0;
+  const ChunkedBody::State state = chunked_->Feed(in_, &body_, &consumed);
+  in_.erase(0, consumed);
+  switch (state) {
+    case ChunkedBody::State::kMore:
+      return false;
+    case ChunkedBody::State::kTooLarge:
+      Refuse({413, decide::ErrorCode::kRequestTooLarge,
+              "the request body is larger than server.max_request_size"});
+      return false;
+    case ChunkedBody::State::kMalformed:
+      Refuse({400, decide::ErrorCode::kMalformedRequest, "the chunked request body is malformed"});
+      return false;
+    case ChunkedBody::State::kDone:
+      break;
+  }
+  Dispatch();
+  return false;
+}
+
+void Client::Dispatch() {
+  state_ = State::kAnswer;
+  body_limit_.reset();
+  SetDeadline(std::nullopt);
+  chunked_.reset();
+  Request request{head_.method, std::string(head_.path()), std::move(head_.headers),
+                  std::move(body_)};
+  body_ = std::string();
+  if (proxied_) {
+    host_->handler().OnRequest(std::move(request), MakeResponder());
+  } else {
+    host_->RunPlain(std::move(request), keep_, shared_from_this());
+  }
+}
+
+}  // namespace hotel::server
