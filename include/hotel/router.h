@@ -39,7 +39,8 @@ struct AnswerHead {
   /// `content-type`, `retry-after` when there is one, and the `x-hotel-*` fields. Never upstream
   /// headers other than the content type.
   HeaderList headers;
-  /// True: the body arrives piece by piece (SSE). False: the whole body follows in one OnBody.
+  /// True: the body arrives piece by piece (SSE). False: the whole body follows in one OnBody or
+  /// one OnWholeBody.
   bool streaming = false;
 };
 
@@ -51,8 +52,8 @@ struct AnswerEnd {
 };
 
 /// Receives one answer: OnHead exactly once (never when the call was cancelled before it), OnBody
-/// any number of times, OnEnd exactly once and last. Called on the loop thread, never from inside
-/// Router::Start or a method of Call. Must be quick and must not throw.
+/// any number of times or OnWholeBody once, OnEnd exactly once and last. Called on the loop thread,
+/// never from inside Router::Start or a method of Call. Must be quick and must not throw.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
@@ -60,6 +61,9 @@ class StreamSink {
   /// The sink has taken the bytes in either case; kPause asks for no more until Call::Resume. A
   /// little more may still arrive (an end or an error event is never held back).
   virtual Flow OnBody(std::string_view bytes) = 0;
+  /// The whole body of an answer that is not streaming and large enough to be worth giving away:
+  /// in place of the one OnBody. Override it to keep the bytes without copying them.
+  virtual void OnWholeBody(std::string bytes) { OnBody(bytes); }
   virtual void OnEnd(const AnswerEnd& end) = 0;
 };
 
@@ -91,6 +95,9 @@ class Router {
 
   /// Starts a request. Never fails synchronously: a refusal is an answer like any other. The router
   /// keeps `sink` until OnEnd has returned.
+  ///
+  /// The body is checked and read on the calling thread, which takes about a millisecond a
+  /// megabyte: start requests with large bodies elsewhere than on the loop.
   virtual std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) = 0;
 
   /// What a client may name: models of enabled providers, then enabled groups with at least one

@@ -1,6 +1,8 @@
 #include "libhotel/route/attempt.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "libhotel/base/redact.h"
@@ -22,6 +24,18 @@ bool IsJson(std::string_view content_type) {
 bool IsSuccess(int status) { return status >= 200 && status <= 299; }
 
 constexpr std::size_t kDetailBytes = 160;
+/// To here the buffer of an answer whose length is not known grows by doubling; then it takes room
+/// for the largest one there may be. That is room in the address space: memory is taken by the page
+/// as it is filled, while a doubling would hold the answer twice.
+constexpr std::size_t kMaxDoubling = std::size_t{1} << 20;
+
+/// The length an answer says it has; 0 when it says none.
+std::size_t AnnouncedLength(const HeaderList& headers) {
+  const std::string_view text = FindHeader(headers, "content-length");
+  std::size_t length = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), length);
+  return read.ec == std::errc() ? length : 0;
+}
 
 }  // namespace
 
@@ -63,6 +77,7 @@ void Attempt::OnHead(int status, HeaderList headers) {
     try_->mode = try_->content_encoding.empty() ? Mode::kStream : Mode::kOpaque;
   } else {
     try_->mode = Mode::kBuffer;
+    try_->body.reserve(std::min(AnnouncedLength(headers), kMaxAnswerBytes));
   }
   owner_->OnAttemptHead(*this, status);
 }
@@ -84,12 +99,7 @@ Flow Attempt::OnBody(std::string_view bytes) {
       if (!try_->over) owner_->OnAttemptBytes(bytes);
       break;
     case Mode::kBuffer:
-      if (try_->body.size() + bytes.size() > kMaxAnswerBytes) {
-        try_->body = {};
-        End(EndKind::kTooLarge, try_->status);
-      } else {
-        try_->body.append(bytes);
-      }
+      Collect(bytes);
       break;
     case Mode::kError:
       try_->body.append(bytes.substr(
@@ -101,6 +111,17 @@ Flow Attempt::OnBody(std::string_view bytes) {
       break;
   }
   return Flow::kContinue;
+}
+
+void Attempt::Collect(std::string_view bytes) {
+  std::string& body = try_->body;
+  const std::size_t size = body.size() + bytes.size();
+  if (size > kMaxAnswerBytes) {
+    body = std::string();
+    return End(EndKind::kTooLarge, try_->status);
+  }
+  if (size > body.capacity() && size > kMaxDoubling) body.reserve(kMaxAnswerBytes);
+  body.append(bytes);
 }
 
 bool Attempt::StreamMoved() {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "hotel/circuit_breaker.h"
 #include "hotel/dispatcher.h"
@@ -95,6 +96,8 @@ class Attempt final : public ResponseHandler {
   bool can_append() const noexcept { return try_->mode == Mode::kStream; }
   /// The buffered body: a whole answer, or a refusal (perhaps cut at its bound).
   const std::string& body() const noexcept { return try_->body; }
+  /// Gives the whole answer away; body() is empty afterwards.
+  std::string TakeBody() noexcept { return std::move(try_->body); }
   /// Set when the answer came in a content coding the gateway does not look into.
   std::string_view content_encoding() const noexcept { return try_->content_encoding; }
   /// What must follow the last forwarded byte of a whole stream: nothing, or the `[DONE]` the
@@ -126,6 +129,7 @@ class Attempt final : public ResponseHandler {
   void AnswerEnded();
   void End(decide::AttemptEnd::Kind kind, int status);
   void Forward(std::string_view bytes);
+  void Collect(std::string_view bytes);
 
   AttemptOwner* owner_;
   const Loop* loop_;

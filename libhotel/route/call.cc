@@ -205,8 +205,11 @@ void CallState::Do(const decide::Finish& action) {
     return Complete({false, ErrorKind::kClientDisconnect}, 499, "client disconnected", attempt);
   }
   if (action.how == How::kServed) {
-    const std::string_view rest = attempt->streaming() ? attempt->closing() : attempt->body();
-    if (!rest.empty()) sink_->OnBody(rest);
+    if (!attempt->streaming()) {
+      if (!attempt->body().empty()) sink_->OnWholeBody(attempt->TakeBody());
+    } else if (!attempt->closing().empty()) {
+      sink_->OnBody(attempt->closing());
+    }
     return Complete({true, ErrorKind::kNone}, sent_status_, "", attempt);
   }
   const decide::TerminalNames names{

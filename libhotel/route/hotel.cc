@@ -27,6 +27,7 @@ class WaitingSink final : public StreamSink {
     answer_.body.append(bytes);
     return Flow::kContinue;
   }
+  void OnWholeBody(std::string bytes) override { answer_.body = std::move(bytes); }
   void OnEnd(const AnswerEnd& end) override {
     answer_.complete = end.complete;
     done_.set_value();

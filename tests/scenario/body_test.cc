@@ -158,5 +158,34 @@ TEST_CASE("F169 a failed stream request is recorded with what the client got") {
   CHECK(h.record().attempts.at(1).status == 529);
 }
 
+/// Takes whole answers as they are given.
+class OwningSink final : public testing::RecordingSink {
+ public:
+  void OnWholeBody(std::string bytes) override {
+    ++given;
+    body = std::move(bytes);
+  }
+  int given = 0;
+};
+
+TEST_CASE("a whole answer is given away, a stream comes in pieces") {
+  Harness h;
+  h.Demo({"u1"}).On("u1", Script::Chat("Good day")).On("u1", Script::ChatStream("Good day"));
+  auto whole = std::make_shared<OwningSink>();
+  Client client = h.Send(R"({"model":"hotel/demo"})", "", whole);
+  h.Wait(client);
+  CHECK(client.status() == 200);
+  CHECK(whole->given == 1);
+  CHECK(whole->chunks.empty());
+  CHECK(whole->body.find("Good day") != std::string::npos);
+  CHECK(whole->violations.empty());
+
+  auto stream = std::make_shared<OwningSink>();
+  client = h.Send(R"({"model":"hotel/demo","stream":true})", "", stream);
+  h.Wait(client);
+  CHECK(stream->given == 0);
+  CHECK_FALSE(stream->chunks.empty());
+}
+
 }  // namespace
 }  // namespace hotel::scenario
