@@ -28,7 +28,9 @@ absl::Status Refused(const char* what) {
 }  // namespace
 
 struct EventLoop::Batch {
-  std::array<epoll_event, 256> events;
+  // Few enough that what they lead to (tasks, timers due at once) does not wait long for them; the
+  // system hands out the others first in the next turn.
+  std::array<epoll_event, 64> events;
 };
 
 absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create() {
@@ -68,8 +70,8 @@ void EventLoop::Run() {
                                    static_cast<int>(batch_->events.size()), WaitMillis());
     now_ = ReadClock();
     DeliverEvents(count);  // negative only for EINTR: a turn without socket events
-    RunTimers();
     RunPosted();
+    RunTimers();
   }
   thread_.store(std::thread::id(), std::memory_order_relaxed);
 }

@@ -21,8 +21,9 @@
 
 namespace hotel::net {
 
-/// One turn: wait, deliver socket events, run due timers, run what was posted. Timers and tasks
-/// that timers and tasks create run in the next turn, so nothing starves the sockets.
+/// One turn: wait, deliver some socket events, run what was posted, run due timers. Tasks that tasks
+/// or timers create and timers that timers create run in the next turn, so nothing starves the
+/// sockets; a timer that a task sets for now runs in the same one.
 ///
 /// "Loop thread" below is the thread inside Run. Once Run has returned and been joined, its methods
 /// may be called by whichever single thread takes the loop's objects apart.

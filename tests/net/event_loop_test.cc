@@ -107,6 +107,24 @@ TEST_CASE("timers run in order of time, then of creation, and never early") {
   CHECK(fired >= start + milliseconds(20));
 }
 
+TEST_CASE("a timer set by a task for now runs in the task's turn") {
+  auto thread = StartLoop();
+  Loop* loop = thread->loop();
+  std::promise<void> done;
+  TimePoint posted{};
+  TimePoint fired{};
+  loop->Post([&] {
+    posted = loop->Now();
+    loop->RunAt(posted, [&] {
+      fired = loop->Now();
+      done.set_value();
+    });
+  });
+  REQUIRE(done.get_future().wait_for(net_test::kLong) == std::future_status::ready);
+  OnLoop(loop, [] {});
+  CHECK(fired == posted);
+}
+
 TEST_CASE("a timer set by a timer for now runs in a later turn") {
   auto thread = StartLoop();
   Loop* loop = thread->loop();
