@@ -57,6 +57,7 @@ void Client::Close() {
   host_->loop().Unwatch(fd_.get());
   fd_ = Fd();
   ReleaseProxied();
+  DropBody();
   on_room_ = nullptr;
   if (const auto gone = std::exchange(on_gone_, nullptr); gone && !ended_) gone();
   host_->Closed(*this);

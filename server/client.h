@@ -14,9 +14,12 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "hotel/types.h"
 
 #include "libhotel/net/event_loop.h"
+#include "server/body_budget.h"
 #include "server/chunked_body.h"
 #include "server/front.h"
 #include "server/request_head.h"
@@ -40,6 +43,7 @@ class ClientHost {
   virtual void FlushLater(std::shared_ptr<Client> client) = 0;
   /// Room for one read of any connection.
   virtual std::string& scratch() = 0;
+  virtual BodyBudget& bodies() = 0;
   /// Counts one more request at the providers; false when there may be no more.
   virtual bool BeginProxied() = 0;
   virtual void EndProxied() = 0;
@@ -61,6 +65,8 @@ class Client final : public std::enable_shared_from_this<Client> {
 
   /// Begins to read. False when the system refused to watch the socket.
   bool Start();
+  /// Takes what has arrived, if anything has. Between requests and inside one.
+  void Read();
   /// Answers 503 to whatever is sent: there are too many connections.
   void TurnAway();
   /// No further request on this connection: closes it at once when none has begun.
@@ -71,6 +77,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   // The answer to the running request. Calls that name an older request are ignored.
   void Begin(std::uint64_t request, int status, const HeaderList& headers, bool streaming);
   Flow Write(std::uint64_t request, std::string_view bytes);
+  void WriteWhole(std::uint64_t request, std::string bytes);
   void End(std::uint64_t request);
   void SendPlain(std::string bytes, bool keep_alive);
   void Watch(std::uint64_t request, std::function<void()> on_room, std::function<void()> on_gone);
@@ -93,11 +100,13 @@ class Client final : public std::enable_shared_from_this<Client> {
   static constexpr Duration kLingerTime = std::chrono::seconds(10);
 
   void OnEvents(Events events);
-  void Read();
   void Process();
   /// Each returns false when it needs more bytes or has changed hands.
   bool ProcessHead();
   bool ProcessBody();
+  /// Takes part of the budget for the body; refuses the request when there is none left.
+  bool MakeRoom(std::size_t bytes);
+  void DropBody();
   void Dispatch();
   std::shared_ptr<Responder> MakeResponder();
   void Refuse(const RequestError& error);
@@ -111,7 +120,9 @@ class Client final : public std::enable_shared_from_this<Client> {
   void OnTimer();
   void SetInterest(Events events);
   void MarkDirty();
-  std::size_t unsent() const noexcept { return out_.size() - out_at_; }
+  /// One call to the system; as send(2).
+  ssize_t SendSome();
+  std::size_t unsent() const noexcept { return out_.size() - out_at_ + tail_.size() - tail_at_; }
   bool NextHeadBegun() const noexcept { return !in_.empty(); }
 
   ClientHost* const host_;
@@ -126,6 +137,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   bool proxied_ = false;
   bool counted_ = false;  // by BeginProxied
   std::string body_;
+  BodyBudget::Part body_part_;
   std::optional<ChunkedBody> chunked_;
   int served_ = 0;
 
@@ -140,8 +152,12 @@ class Client final : public std::enable_shared_from_this<Client> {
   bool dirty_ = false;
   std::string whole_head_;  // head of an answer whose length is not known yet
   std::string whole_body_;
+  // What is to be sent, in this order. The tail is the body of a whole answer: as it came, because
+  // a copy of it would be the largest thing this connection holds.
   std::string out_;
   std::size_t out_at_ = 0;
+  std::string tail_;
+  std::size_t tail_at_ = 0;
   std::function<void()> on_room_;
   std::function<void()> on_gone_;
 

@@ -1,9 +1,12 @@
 // A connection answers: framing, sending, waiting for a slow client.
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "server/client.h"
 #include "server/response_head.h"
@@ -12,6 +15,8 @@ namespace hotel::server {
 namespace {
 
 constexpr std::size_t kIdleCapacity = 4096;
+/// A body up to here is cheaper to copy behind its head than to send from where it is.
+constexpr std::size_t kCopied = 16384;
 
 /// Gives memory back that an idle connection does not need.
 void Trim(std::string* buffer) {
@@ -31,6 +36,9 @@ class ClientResponder final : public Responder {
   Flow Write(std::string_view bytes) override {
     const auto client = client_.lock();
     return client != nullptr ? client->Write(request_, bytes) : Flow::kContinue;
+  }
+  void WriteWhole(std::string bytes) override {
+    if (const auto client = client_.lock()) client->WriteWhole(request_, std::move(bytes));
   }
   void End() override {
     if (const auto client = client_.lock()) client->End(request_);
@@ -61,7 +69,7 @@ void Client::Refuse(const RequestError& error) {
   begun_ = ended_ = streaming_ = paused_ = false;
   keep_ = false;
   linger_ = true;
-  body_ = std::string();
+  DropBody();
   Send(host_->handler().OnError(error));
 }
 
@@ -113,6 +121,16 @@ Flow Client::Write(std::uint64_t request, std::string_view bytes) {
   return Flow::kPause;
 }
 
+void Client::WriteWhole(std::uint64_t request, std::string bytes) {
+  const bool taken = request == request_ && state_ == State::kAnswer && begun_ && !ended_ &&
+                     !streaming_ && whole_body_.empty();
+  if (taken) {
+    whole_body_ = std::move(bytes);
+  } else {
+    Write(request, bytes);
+  }
+}
+
 void Client::End(std::uint64_t request) {
   if (request != request_ || state_ != State::kAnswer || ended_) return;
   ended_ = true;
@@ -120,9 +138,15 @@ void Client::End(std::uint64_t request) {
   on_gone_ = nullptr;
   if (!begun_) return Close();  // nothing was said: the client sees a closed connection
   if (!streaming_) {
-    const bool bodiless = head_.method == "HEAD";
-    AppendWholeAnswer(whole_head_, whole_body_, !bodiless, &out_);
+    AppendWholeHead(whole_head_, whole_body_.size(), &out_);
     Trim(&whole_head_);
+    if (head_.method != "HEAD") {
+      if (whole_body_.size() <= kCopied) {
+        out_.append(whole_body_);
+      } else {
+        tail_ = std::move(whole_body_);
+      }
+    }
     Trim(&whole_body_);
   } else if (chunk_framing_) {
     out_ += "0\r\n\r\n";
@@ -157,18 +181,33 @@ void Client::MarkDirty() {
   host_->FlushLater(shared_from_this());
 }
 
+ssize_t Client::SendSome() {
+  if (tail_.empty()) {
+    return ::send(fd_.get(), out_.data() + out_at_, out_.size() - out_at_, MSG_NOSIGNAL);
+  }
+  std::array<iovec, 2> parts = {{{out_.data() + out_at_, out_.size() - out_at_},
+                                 {tail_.data() + tail_at_, tail_.size() - tail_at_}}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+}
+
 void Client::Flush() {
   dirty_ = false;
   if (state_ == State::kClosed) return;
   const std::size_t before = unsent();
   while (unsent() > 0) {
-    const ssize_t sent = ::send(fd_.get(), out_.data() + out_at_, unsent(), MSG_NOSIGNAL);
+    const ssize_t sent = SendSome();
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) return Close();
       break;
     }
-    out_at_ += static_cast<std::size_t>(sent);
+    const auto size = static_cast<std::size_t>(sent);
+    const std::size_t first = std::min(size, out_.size() - out_at_);
+    out_at_ += first;
+    tail_at_ += size - first;
   }
   if (unsent() > 0) {
     // Keep the part that waits, not what is gone already.
@@ -181,8 +220,9 @@ void Client::Flush() {
       SetDeadline(host_->loop().Now() + host_->options().write_stall_timeout);
     }
   } else {
-    out_at_ = 0;
+    out_at_ = tail_at_ = 0;
     Trim(&out_);
+    Trim(&tail_);
     if ((interest_ & EPOLLOUT) != 0) SetInterest(interest_ & ~Events{EPOLLOUT});
     if (state_ == State::kAnswer) SetDeadline(std::nullopt);
   }

@@ -8,6 +8,17 @@
 #include "server/client.h"
 
 namespace hotel::server {
+namespace {
+
+constexpr std::size_t kMaxDoubling = std::size_t{1} << 20;
+
+/// A body and its part of the budget: both go when the last holder lets go.
+struct HeldBody {
+  std::string bytes;
+  BodyBudget::Part part;
+};
+
+}  // namespace
 
 void Client::Read() {
   std::string& scratch = host_->scratch();
@@ -105,7 +116,7 @@ bool Client::ProcessHead() {
             "the request body is larger than server.max_request_size"});
     return false;
   }
-  body_.clear();
+  DropBody();
   chunked_.reset();
   if (!head_.has_body()) {
     Dispatch();
@@ -114,9 +125,10 @@ bool Client::ProcessHead() {
   if (head_.chunked) {
     chunked_.emplace(limit);
   } else {
-    // Room for the whole body, unless somebody only claims that much.
-    body_.reserve(static_cast<std::size_t>(
-        std::min<std::uint64_t>(head_.content_length, std::uint64_t{1} << 20)));
+    const auto length = static_cast<std::size_t>(head_.content_length);
+    if (!MakeRoom(length)) return false;
+    // Room in the address space; memory is taken by the page as the body comes.
+    body_.reserve(length);
   }
   state_ = State::kBody;
   const TimePoint now = host_->loop().Now();
@@ -139,9 +151,14 @@ bool Client::ProcessBody() {
     Dispatch();
     return false;
   }
+  // From here on no doubling: moving a large body would take the loop's time.
+  if (body_.size() + in_.size() > std::max(body_.capacity(), kMaxDoubling)) {
+    body_.reserve(host_->options().max_body_bytes);
+  }
   std::size_t consumed = 0;
   const ChunkedBody::State state = chunked_->Feed(in_, &body_, &consumed);
   in_.erase(0, consumed);
+  if (!MakeRoom(body_.size())) return false;
   switch (state) {
     case ChunkedBody::State::kMore:
       return false;
@@ -159,14 +176,28 @@ bool Client::ProcessBody() {
   return false;
 }
 
+bool Client::MakeRoom(std::size_t bytes) {
+  if (body_part_.GrowTo(bytes)) return true;
+  Refuse({503, decide::ErrorCode::kBuffersFull,
+          "the request bodies held at the moment leave no room for this one "
+          "(server.max_buffered_bytes); retry shortly"});
+  return false;
+}
+
+void Client::DropBody() {
+  body_ = std::string();
+  body_part_ = host_->bodies().Open();
+}
+
 void Client::Dispatch() {
   state_ = State::kAnswer;
   body_limit_.reset();
   SetDeadline(std::nullopt);
   chunked_.reset();
-  Request request{head_.method, std::string(head_.path()), std::move(head_.headers),
-                  std::move(body_)};
-  body_ = std::string();
+  auto held = std::make_shared<HeldBody>(HeldBody{std::move(body_), std::move(body_part_)});
+  DropBody();
+  Request request{
+      head_.method, std::string(head_.path()), std::move(head_.headers), {held, &held->bytes}};
   if (proxied_) {
     host_->handler().OnRequest(std::move(request), MakeResponder());
   } else {

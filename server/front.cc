@@ -24,7 +24,7 @@ namespace hotel::server {
 namespace {
 
 /// Connections taken in one turn, so that a flood of them does not starve the others.
-constexpr int kAcceptBatch = 64;
+constexpr int kAcceptBatch = 16;
 /// How long accepting rests when the process is out of descriptors.
 constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 constexpr std::size_t kReadSize = 64 * 1024;
@@ -37,6 +37,7 @@ class LoopFront final : public Front, public ClientHost {
         address_(LocalAddress(listener.get())),
         listener_(std::move(listener)),
         scratch_(kReadSize, '\0'),
+        bodies_(options_.max_buffered_bytes),
         workers_(options_.workers) {}
   ~LoopFront() override { Stop(); }
 
@@ -54,6 +55,7 @@ class LoopFront final : public Front, public ClientHost {
   void RunPlain(Request request, bool keep_alive, std::shared_ptr<Client> client) override;
   void FlushLater(std::shared_ptr<Client> client) override;
   std::string& scratch() override { return scratch_; }
+  BodyBudget& bodies() override { return bodies_; }
   bool BeginProxied() override;
   void EndProxied() override { --proxied_; }
   void Closed(Client& client) override;
@@ -79,6 +81,7 @@ class LoopFront final : public Front, public ClientHost {
   std::size_t proxied_ = 0;
   std::vector<std::shared_ptr<Client>> dirty_;
   std::string scratch_;
+  BodyBudget bodies_;
 
   WorkerPool workers_;
   bool stopped_ = false;
@@ -141,7 +144,9 @@ void LoopFront::Adopt(Fd fd) {
     base::MutexLock lock(&mutex_);
     ++open_;
   }
-  if (full) client->TurnAway();
+  if (full) return client->TurnAway();
+  // The request usually comes right behind the connection.
+  client->Read();
 }
 
 bool LoopFront::BeginProxied() {

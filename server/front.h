@@ -34,7 +34,8 @@ struct Request {
   std::string method;
   std::string path;  ///< as sent, without the query
   HeaderList headers;
-  std::string body;
+  /// Never null. Counts against FrontOptions::max_buffered_bytes as long as somebody holds it.
+  std::shared_ptr<const std::string> body;
 };
 
 /// Where the answer to one proxied request goes. Loop thread only; calls return at once, nothing
@@ -49,6 +50,8 @@ class Responder {
   virtual void Begin(int status, const HeaderList& headers, bool streaming) = 0;
   /// Takes the bytes in any case. kPause: enough is waiting for a slow client; `on_room` follows.
   virtual Flow Write(std::string_view bytes) = 0;
+  /// The whole body of an answer that is not streaming, given away.
+  virtual void WriteWhole(std::string bytes) = 0;
   virtual void End() = 0;
 
   /// Registers what to do when a paused writer may go on, and when the client has gone (at most
@@ -82,6 +85,9 @@ struct FrontOptions {
   std::size_t max_body_bytes = std::size_t{50} << 20;
   /// The same for requests that are not proxied: some of them need no key.
   std::size_t max_plain_body_bytes = std::size_t{64} << 10;
+  /// All bodies that are being read or held, together; a further one is answered 503 unread. A body
+  /// counts with the length it announces, a chunked one with what came so far.
+  std::size_t max_buffered_bytes = std::size_t{1} << 30;
   HeadLimits head;
   Duration head_timeout = std::chrono::seconds(10);
   Duration body_stall_timeout = std::chrono::seconds(30);   ///< without progress

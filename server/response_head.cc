@@ -48,12 +48,10 @@ void AppendChunk(std::string_view bytes, std::string* out) {
   out->append("\r\n").append(bytes).append("\r\n");
 }
 
-void AppendWholeAnswer(std::string_view head, std::string_view body, bool with_body,
-                       std::string* out) {
+void AppendWholeHead(std::string_view head, std::size_t body_size, std::string* out) {
   out->append(head).append("Content-Length: ");
-  AppendNumber(body.size(), 10, out);
+  AppendNumber(body_size, 10, out);
   out->append("\r\n\r\n");
-  if (with_body) out->append(body);
 }
 
 }  // namespace hotel::server

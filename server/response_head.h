@@ -2,6 +2,7 @@
 #ifndef SERVER_RESPONSE_HEAD_H_
 #define SERVER_RESPONSE_HEAD_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,10 +18,9 @@ void AppendResponseHead(int status, const HeaderList& headers, bool keep, std::s
 /// Appends one chunk of the chunked coding. REQUIRES: bytes not empty.
 void AppendChunk(std::string_view bytes, std::string* out);
 
-/// Appends a head made with AppendResponseHead without its blank line, the length of `body`, and
-/// the body itself when `with_body`.
-void AppendWholeAnswer(std::string_view head, std::string_view body, bool with_body,
-                       std::string* out);
+/// Appends a head made with AppendResponseHead without its blank line, the length of the body, and
+/// the blank line.
+void AppendWholeHead(std::string_view head, std::size_t body_size, std::string* out);
 
 }  // namespace hotel::server
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "libhotel/base/strings.h"
+#include "server/late_call.h"
 #include "server/replies.h"
 
 namespace hotel::server {
@@ -15,6 +16,10 @@ constexpr std::string_view kHealth = "/health";
 constexpr std::string_view kReady = "/health/ready";
 constexpr std::string_view kModels = "/v1/models";
 constexpr std::string_view kChat = "/v1/chat/completions";
+
+/// A body larger than this is read on a thread of its own: there it takes half a millisecond and
+/// more, in which the loop would serve nobody.
+constexpr std::size_t kReadOnLoop = std::size_t{256} << 10;
 
 struct Path {
   std::string_view path;
@@ -42,6 +47,7 @@ class AnswerSink final : public StreamSink {
     responder_->Begin(head.status, headers, true);
   }
   Flow OnBody(std::string_view bytes) override { return responder_->Write(bytes); }
+  void OnWholeBody(std::string bytes) override { responder_->WriteWhole(std::move(bytes)); }
   void OnEnd(const AnswerEnd&) override { responder_->End(); }
 
  private:
@@ -95,11 +101,21 @@ Admission Service::OnHead(const RequestHead& head, std::string_view path) {
 void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
   RouteRequest route;
   route.endpoint = Endpoint::kChatCompletions;
-  route.body = std::make_shared<const std::string>(std::move(request.body));
+  route.body = std::move(request.body);
   if (!keys_->empty()) route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
-  std::shared_ptr<Call> call =
-      hotel_.load()->Start(std::move(route), std::make_shared<AnswerSink>(responder));
+  Hotel* const hotel = hotel_.load();
+  auto sink = std::make_shared<AnswerSink>(responder);
+  if (route.body->size() <= kReadOnLoop) {
+    std::shared_ptr<Call> call = hotel->Start(std::move(route), std::move(sink));
+    responder->Watch([call] { call->Resume(); }, [call] { call->Cancel(); });
+    return;
+  }
+  auto call = std::make_shared<LateCall>();
   responder->Watch([call] { call->Resume(); }, [call] { call->Cancel(); });
+  // Also when the client leaves meanwhile: its request has come, so it is recorded.
+  reader_.Run([hotel, route = std::move(route), sink = std::move(sink), call]() mutable {
+    call->Set(hotel->Start(std::move(route), std::move(sink)));
+  });
 }
 
 std::string Service::OnPlain(const Request& request, bool keep_alive) {

@@ -12,6 +12,7 @@
 #include "server/front.h"
 #include "server/httplib_bridge.h"
 #include "server/virtual_keys.h"
+#include "server/worker_pool.h"
 
 namespace hotel::server {
 
@@ -22,8 +23,12 @@ class Service final : public RequestHandler {
   Service(const VirtualKeys* keys, bool require_key);
 
   /// From here on requests are served; until then they are answered 503. `hotel` must outlive the
-  /// front that calls this service.
+  /// front that calls this service, and this service's Close.
   void Open(Hotel* hotel) { hotel_.store(hotel); }
+
+  /// Reads no further large body and waits for the one that is being read. Before the hotel closes
+  /// and behind the front's Stop: the clients of those that were not read are gone then.
+  void Close() { reader_.Stop(); }
 
   Admission OnHead(const RequestHead& head, std::string_view path) override;
   void OnRequest(Request request, std::shared_ptr<Responder> responder) override;
@@ -41,6 +46,8 @@ class Service final : public RequestHandler {
   const long long started_;  ///< seconds since the epoch
   std::atomic<Hotel*> hotel_ = nullptr;
   HttplibBridge plain_;
+  /// One thread, apart from those that answer health checks: reading a body takes a whole core.
+  WorkerPool reader_{1};
 };
 
 }  // namespace hotel::server

@@ -99,6 +99,7 @@ FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
   options.host = server.listen_host;
   options.port = server.listen_port;
   options.max_body_bytes = server.max_request_size;
+  options.max_buffered_bytes = server.max_buffered_bytes;
   options.head.max_bytes = server.max_head_size;
   options.head.max_fields = server.max_headers;
   options.head_timeout = server.head_timeout;
@@ -232,6 +233,7 @@ void Sidecar::Stop(int signal) {
     front_->WaitIdle(kFlushTime);
   }
   front_->Stop();
+  service_.Close();
   hotel_->Close();
   loop_->Stop();
   log_.Info(kScope, "stopped");

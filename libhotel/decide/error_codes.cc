@@ -85,6 +85,9 @@ constexpr std::array kRows = {
     ErrorCodeRow{C::kStarting, "starting", "503", "The sidecar is starting; retry shortly."},
     ErrorCodeRow{C::kServerBusy, "server_busy", "503",
                  "As many requests are being served as may be; retry shortly."},
+    ErrorCodeRow{C::kBuffersFull, "buffers_full", "503",
+                 "The request bodies held at the moment leave no room for this one "
+                 "(`server.max_buffered_bytes`); retry shortly."},
     ErrorCodeRow{C::kTooManyConnections, "too_many_connections", "503",
                  "As many connections are open as may be; retry shortly."},
     ErrorCodeRow{C::kHttpVersionNotSupported, "http_version_not_supported", "505",

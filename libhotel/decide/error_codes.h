@@ -46,6 +46,7 @@ enum class ErrorCode {
   kTransferCodingNotImplemented,
   kStarting,
   kServerBusy,
+  kBuffersFull,
   kTooManyConnections,
   kHttpVersionNotSupported,
 };

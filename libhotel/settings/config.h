@@ -36,8 +36,9 @@ struct ServerConfig {
   bool require_virtual_key = true;
   Duration drain_timeout = std::chrono::seconds(10);
   bool log_requests = true;  ///< one log line per finished request, with its trail
-  std::size_t max_request_size = std::size_t{50} << 20;  ///< bytes of a body
-  std::size_t max_head_size = std::size_t{32} << 10;     ///< bytes of a head
+  std::size_t max_request_size = std::size_t{50} << 20;   ///< bytes of a body
+  std::size_t max_buffered_bytes = std::size_t{1} << 30;  ///< bytes of all bodies together
+  std::size_t max_head_size = std::size_t{32} << 10;      ///< bytes of a head
   std::size_t max_headers = 100;
   Duration head_timeout = std::chrono::seconds(10);  ///< from its first byte
   Duration body_timeout = std::chrono::seconds(30);  ///< without progress; ten times that in all

@@ -45,6 +45,7 @@ struct SizeOption {
 };
 constexpr SizeOption kSizes[] = {
     {"max_request_size", &ServerConfig::max_request_size, 1 << 10, 1 << 30},
+    {"max_buffered_bytes", &ServerConfig::max_buffered_bytes, 1 << 20, std::uint64_t{1} << 40},
     {"max_head_size", &ServerConfig::max_head_size, 1 << 10, 1 << 20},
 };
 struct CountOption {
@@ -171,8 +172,11 @@ void ReadHosts(Reader* reader, const Node& node, const std::string& path, Server
 
 void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
   static const std::vector<std::string> kKnown = [] {
-    std::vector<std::string> known = {"listen", "data_dir", "require_virtual_key",
-                                      "allow_http_providers", "allowed_provider_hosts",
+    std::vector<std::string> known = {"listen",
+                                      "data_dir",
+                                      "require_virtual_key",
+                                      "allow_http_providers",
+                                      "allowed_provider_hosts",
                                       "log_requests"};
     for (const auto& row : kTimes) known.emplace_back(row.key);
     for (const auto& row : kSizes) known.emplace_back(row.key);
@@ -180,6 +184,7 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
     return known;
   }();
   int keyless_line = 0;
+  int buffer_line = 0;
   for (const Member* member : reader->Members(node, "server")) {
     const Node& value = *member->value;
     const std::string path = Join("server", member->key);
@@ -201,11 +206,17 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       ReadTime(reader, value, path, *time, server);
     } else if (const SizeOption* size = FindRow(kSizes, member->key)) {
       ReadSize(reader, value, path, *size, server);
+      if (size->field == &ServerConfig::max_buffered_bytes) buffer_line = value.line;
     } else if (const CountOption* count = FindRow(kCounts, member->key)) {
       ReadCount(reader, value, path, *count, server);
     } else {
       reader->UnknownKey(*member, "server", kKnown);
     }
+  }
+  if (server->max_buffered_bytes < server->max_request_size) {
+    reader->Error(buffer_line, "server.max_buffered_bytes",
+                  "is less than server.max_request_size: the largest requests would always be "
+                  "refused");
   }
   if (!server->require_virtual_key && !IsLoopbackHost(server->listen_host)) {
     reader->Error(keyless_line, "server.require_virtual_key",

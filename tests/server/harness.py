@@ -308,11 +308,15 @@ class Client:
         return line
 
     def read_exactly(self, count):
-        while len(self.buffer) < count:
-            if not self._more():
+        parts, self.buffer = [self.buffer[:count]], self.buffer[count:]
+        missing = count - len(parts[0])
+        while missing > 0:
+            data = self.sock.recv(min(missing, MIB))
+            if not data:
                 raise AssertionError("connection closed inside a body")
-        data, self.buffer = self.buffer[:count], self.buffer[count:]
-        return data
+            parts.append(data)
+            missing -= len(data)
+        return b"".join(parts)
 
     def read_head(self):
         line = self.read_line().split(b" ", 2)
@@ -412,13 +416,24 @@ class Hoteld:
             body = json.dumps(body).encode()
         return self.request("POST", "/v1/chat/completions", body, headers)
 
-    def rss(self):
-        """Resident memory, in bytes."""
+    def _memory(self, field):
         with open("/proc/%d/status" % self.process.pid, encoding="ascii") as file:
             for line in file:
-                if line.startswith("VmRSS:"):
+                if line.startswith(field + ":"):
                     return int(line.split()[1]) * 1024
-        raise AssertionError("no VmRSS")
+        raise AssertionError("no " + field)
+
+    def rss(self):
+        """Resident memory, in bytes."""
+        return self._memory("VmRSS")
+
+    def peak_rss(self):
+        """The most it has been since reset_peak."""
+        return self._memory("VmHWM")
+
+    def reset_peak(self):
+        with open("/proc/%d/clear_refs" % self.process.pid, "w", encoding="ascii") as file:
+            file.write("5")
 
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process.pid))
