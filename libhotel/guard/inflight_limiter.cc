@@ -11,11 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +23,7 @@
 #include "libhotel/base/mutex.h"
 #include "libhotel/base/string_hash.h"
 #include "libhotel/decide/inflight_core.h"
+#include "libhotel/guard/inflight_windows.h"
 #include "libhotel/guard/slot_line.h"
 
 namespace hotel {
@@ -35,31 +34,6 @@ using base::MutexLock;
 using Calls = std::vector<std::function<void()>>;
 
 constexpr std::size_t kShards = 16;
-// A shard with fewer providers than this is not searched for idle ones.
-constexpr std::size_t kMinSweep = 16;
-
-struct Shard;
-
-/// One provider. Its address is stable while it has slots out or somebody in line.
-struct Provider {
-  Shard* shard = nullptr;
-  std::string name;
-  int max_in_flight = 0;
-  decide::Window window;
-  TimePoint latest{};  ///< time as this provider has seen it; never goes back
-  SlotLine line;
-};
-
-struct alignas(64) Shard {
-  mutable base::Mutex mutex;
-  std::unordered_map<std::string, Provider, base::StringHash, base::StringEqual> providers
-      HOTEL_GUARDED_BY(mutex);
-  std::size_t sweep_at HOTEL_GUARDED_BY(mutex) = kMinSweep;
-};
-
-TimePoint Advance(Provider& provider, TimePoint now) noexcept {
-  return provider.latest = std::max(provider.latest, now);
-}
 
 void Run(const Calls& calls) {
   for (const std::function<void()>& call : calls) call();
@@ -71,13 +45,14 @@ class Limiter final : public InflightLimiter {
 
   bool Busy(const InflightTarget& target, TimePoint now) const noexcept override {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
-    const Shard& shard = ShardOf(target.provider_id);
+    const WindowShard& shard = ShardOf(target.provider_id);
     MutexLock lock(&shard.mutex);
-    const auto found = shard.providers.find(target.provider_id);
-    if (found == shard.providers.end()) return false;
-    const Provider& provider = found->second;
+    const auto found = shard.windows.find(target.provider_id);
+    if (found == shard.windows.end()) return false;
+    const ProviderWindow& provider = found->second;
     return !decide::Admits(provider.window, target.max_in_flight,
-                           Of(*snapshot, target.provider_name), std::max(provider.latest, now));
+                           InflightOptions(*snapshot, target.provider_name),
+                           std::max(provider.latest, now));
   }
 
   InflightSlot TryAcquire(const InflightTarget& target, TimePoint now) override {
@@ -85,9 +60,9 @@ class Limiter final : public InflightLimiter {
     Calls calls;
     InflightSlot slot;
     {
-      Shard& shard = ShardOf(target.provider_id);
+      WindowShard& shard = ShardOf(target.provider_id);
       MutexLock lock(&shard.mutex);
-      Provider& provider = FindOrMake(shard, target, *snapshot, now);
+      ProviderWindow& provider = shard.FindOrMake(target, *snapshot, now);
       HandOut(provider, *snapshot, now, &calls);
       slot = Acquire(provider, *snapshot, now);
     }
@@ -104,9 +79,9 @@ class Limiter final : public InflightLimiter {
     auto place = std::make_unique<PlaceOf>(key, waiter);
     Calls calls;
     for (std::size_t i = 0; i < targets.size() && waiter->Waiting(); ++i) {
-      Shard& shard = ShardOf(targets[i].provider_id);
+      WindowShard& shard = ShardOf(targets[i].provider_id);
       MutexLock lock(&shard.mutex);
-      Provider& provider = FindOrMake(shard, targets[i], *snapshot, now);
+      ProviderWindow& provider = shard.FindOrMake(targets[i], *snapshot, now);
       if (!provider.line.try_emplace(key, PlaceInLine{waiter, i}).second) continue;
       place->providers.push_back(&provider);
       HandOut(provider, *snapshot, now, &calls);
@@ -119,16 +94,16 @@ class Limiter final : public InflightLimiter {
   void Refresh(const std::vector<InflightTarget>& changed, TimePoint now) override {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
     for (const InflightTarget& target : changed) {
-      Shard& shard = ShardOf(target.provider_id);
+      WindowShard& shard = ShardOf(target.provider_id);
       MutexLock lock(&shard.mutex);
-      const auto found = shard.providers.find(target.provider_id);
-      if (found != shard.providers.end()) Describe(found->second, target);
+      const auto found = shard.windows.find(target.provider_id);
+      if (found != shard.windows.end()) found->second.Describe(target);
     }
     Calls calls;
-    for (Shard& shard : shards_) {
+    for (WindowShard& shard : shards_) {
       MutexLock lock(&shard.mutex);
-      for (auto& [id, provider] : shard.providers) HandOut(provider, *snapshot, now, &calls);
-      Sweep(shard, *snapshot, now);
+      for (auto& [id, provider] : shard.windows) HandOut(provider, *snapshot, now, &calls);
+      shard.Sweep(*snapshot, now);
     }
     Run(calls);
   }
@@ -136,12 +111,12 @@ class Limiter final : public InflightLimiter {
   std::vector<InflightView> Views(TimePoint now) const override {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
     std::vector<InflightView> views;
-    for (const Shard& shard : shards_) {
+    for (const WindowShard& shard : shards_) {
       MutexLock lock(&shard.mutex);
-      for (const auto& [id, provider] : shard.providers) {
-        const InflightLimiterSettings& settings = Of(*snapshot, provider.name);
+      for (const auto& [id, provider] : shard.windows) {
+        const InflightLimiterSettings& settings = InflightOptions(*snapshot, provider.name);
         const TimePoint at = std::max(provider.latest, now);
-        if (IsIdle(provider, settings, at)) continue;
+        if (provider.Idle(settings, now)) continue;
         InflightView view;
         view.provider_id = id;
         view.provider_name = provider.name;
@@ -206,11 +181,11 @@ class Limiter final : public InflightLimiter {
     bool ready() const override { return waiter_->Ready(); }
     std::uint64_t seniority() const noexcept override { return key_.first; }
 
-    std::vector<Provider*> providers;
+    std::vector<ProviderWindow*> providers;
 
    private:
     void LeaveLines() {
-      for (Provider* provider : providers) {
+      for (ProviderWindow* provider : providers) {
         MutexLock lock(&provider->shard->mutex);
         provider->line.erase(key_);
       }
@@ -221,71 +196,34 @@ class Limiter final : public InflightLimiter {
     const std::shared_ptr<Waiter> waiter_;
   };
 
-  static const InflightLimiterSettings& Of(const Settings& settings,
-                                           std::string_view name) noexcept {
-    return settings.For(name).inflight_limiter;
+  WindowShard& ShardOf(std::string_view id) noexcept {
+    return shards_[base::StringHash{}(id) % kShards];
   }
-
-  static bool IsIdle(const Provider& provider, const InflightLimiterSettings& settings,
-                     TimePoint now) noexcept {
-    return provider.line.empty() && decide::Idle(provider.window, settings, now);
-  }
-
-  Shard& ShardOf(std::string_view id) noexcept { return shards_[base::StringHash{}(id) % kShards]; }
-  const Shard& ShardOf(std::string_view id) const noexcept {
+  const WindowShard& ShardOf(std::string_view id) const noexcept {
     return shards_[base::StringHash{}(id) % kShards];
   }
 
-  static void Describe(Provider& provider, const InflightTarget& target) {
-    if (provider.name != target.provider_name) provider.name = target.provider_name;
-    provider.max_in_flight = target.max_in_flight;
-  }
-
-  static Provider& FindOrMake(Shard& shard, const InflightTarget& target, const Settings& snapshot,
-                              TimePoint now) HOTEL_REQUIRES(shard.mutex) {
-    auto found = shard.providers.find(target.provider_id);
-    if (found == shard.providers.end()) {
-      if (shard.providers.size() >= shard.sweep_at) Sweep(shard, snapshot, now);
-      found = shard.providers.try_emplace(std::string(target.provider_id)).first;
-      found->second.shard = &shard;
-    }
-    Describe(found->second, target);
-    return found->second;
-  }
-
-  // Doubling the mark keeps the search for idle providers cheap per provider made.
-  static void Sweep(Shard& shard, const Settings& snapshot, TimePoint now)
-      HOTEL_REQUIRES(shard.mutex) {
-    for (auto it = shard.providers.begin(); it != shard.providers.end();) {
-      const Provider& provider = it->second;
-      const TimePoint at = std::max(provider.latest, now);
-      const bool idle = IsIdle(provider, Of(snapshot, provider.name), at);
-      it = idle ? shard.providers.erase(it) : std::next(it);
-    }
-    shard.sweep_at = std::max(kMinSweep, 2 * shard.providers.size());
-  }
-
   // An invalid slot when the provider is at its window.
-  InflightSlot Acquire(Provider& provider, const Settings& snapshot, TimePoint now) {
-    const InflightLimiterSettings& settings = Of(snapshot, provider.name);
-    const TimePoint at = Advance(provider, now);
-    if (!decide::Admits(provider.window, provider.max_in_flight, settings, at)) return {};
+  InflightSlot Acquire(ProviderWindow& provider, const Settings& snapshot, TimePoint now) {
+    const InflightLimiterSettings& settings = InflightOptions(snapshot, provider.name);
+    const TimePoint at = provider.Advance(now);
+    if (!provider.Admits(settings)) return {};
     decide::Admit(provider.window, settings, at);
     return InflightSlot(this, &provider);
   }
 
   // Gives the line what the provider admits. The caller holds the shard's lock, and runs `calls`
   // when it no longer does.
-  void HandOut(Provider& provider, const Settings& snapshot, TimePoint now, Calls* calls) {
+  void HandOut(ProviderWindow& provider, const Settings& snapshot, TimePoint now, Calls* calls) {
     if (provider.line.empty()) return;
-    const InflightLimiterSettings& settings = Of(snapshot, provider.name);
-    const TimePoint at = Advance(provider, now);
+    const InflightLimiterSettings& settings = InflightOptions(snapshot, provider.name);
+    const TimePoint at = provider.Advance(now);
     const auto make_slot = [&] {
       decide::Admit(provider.window, settings, at);
       return InflightSlot(this, &provider);
     };
     for (auto it = provider.line.begin(); it != provider.line.end();) {
-      if (!decide::Admits(provider.window, provider.max_in_flight, settings, at)) return;
+      if (!provider.Admits(settings)) return;
       std::function<void()> call;
       if (!it->second.waiter->Offer(it->second.target, make_slot, &call)) {
         ++it;  // served elsewhere; its owner is about to leave, and relies on finding itself here
@@ -299,11 +237,11 @@ class Limiter final : public InflightLimiter {
   template <typename Event>
   void Change(void* window, TimePoint now, const Event& event) {
     const std::shared_ptr<const Settings> snapshot = settings_->Current();
-    Provider& provider = *static_cast<Provider*>(window);
+    ProviderWindow& provider = *static_cast<ProviderWindow*>(window);
     Calls calls;
     {
       MutexLock lock(&provider.shard->mutex);
-      event(provider.window, Of(*snapshot, provider.name), Advance(provider, now));
+      event(provider.window, InflightOptions(*snapshot, provider.name), provider.Advance(now));
       HandOut(provider, *snapshot, now, &calls);
     }
     Run(calls);
@@ -311,7 +249,7 @@ class Limiter final : public InflightLimiter {
 
   const SettingsSource* settings_;
   std::atomic<std::uint64_t> places_{0};
-  std::array<Shard, kShards> shards_;
+  std::array<WindowShard, kShards> shards_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tests/support/catch.h"
 #include "tests/unit/guard/breaker_fixture.h"
+#include "tests/unit/guard/inflight_fixture.h"
 
 namespace {
 thread_local std::size_t allocations = 0;
@@ -48,6 +49,24 @@ TEST_CASE("Blocked and TryAcquire do not allocate, with a circuit or without") {
   const std::size_t before = allocations;
   const bool refused = !f.breaker->TryAcquire(std::move(moved), kNow).admitted();
   const std::size_t after = allocations;
+  CHECK(refused);
+  CHECK(after == before);
+}
+
+TEST_CASE("a slot of a known provider is taken and given back without allocating") {
+  InflightFixture f;
+  const std::string id = "5f0c1c9e-6f0e-4b2e-9f43-0f3a4c1d2e3f";
+  const InflightTarget target{id, id, 8};
+  f.limiter->TryAcquire(target, kNow).EndSaturated(Duration::zero(), kNow);
+  const std::size_t before = allocations;
+  const bool busy = f.limiter->Busy(target, kNow);
+  InflightSlot slot = f.limiter->TryAcquire(target, kNow);
+  const bool taken = slot.valid();
+  const bool refused = !f.limiter->TryAcquire(target, kNow).valid();
+  slot.End(SlotEnd::kClean, kNow);
+  const std::size_t after = allocations;
+  CHECK_FALSE(busy);
+  CHECK(taken);
   CHECK(refused);
   CHECK(after == before);
 }
