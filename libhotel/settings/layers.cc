@@ -1,5 +1,6 @@
 #include "libhotel/settings/layers.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hotel::settings {
@@ -40,13 +41,6 @@ EngineSettings MergeProvider(const Layers& layers, const ProviderLayer& own,
   return settings;
 }
 
-const OptionWrite* FindWrite(const std::vector<OptionWrite>& writes, const Option& option) {
-  for (const OptionWrite& write : writes) {
-    if (write.option == &option) return &write;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Settings Merge(const Layers& layers) {
@@ -61,7 +55,15 @@ Settings Merge(const Layers& layers) {
 
 const OptionWrite* StrongestWrite(const Layers& layers, const Option& option) {
   for (const auto* writes : {&layers.environment, &layers.written, &layers.runtime}) {
-    if (const OptionWrite* write = FindWrite(*writes, option)) return write;
+    const OptionWrite* found = nullptr;
+    for (const OptionWrite& write : *writes) {
+      if (write.option == &option) return &write;
+      const auto& parts = write.option->view_of;
+      const bool changes =
+          !option.path.empty() && std::find(parts.begin(), parts.end(), option.path) != parts.end();
+      if (changes || SameThing(*write.option, option)) found = &write;
+    }
+    if (found != nullptr) return found;
   }
   return nullptr;
 }

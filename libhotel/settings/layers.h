@@ -53,7 +53,8 @@ struct Layers {
 /// One consistent set of options. A span beside scope `provider` is dropped.
 Settings Merge(const Layers& layers);
 
-/// The strongest write of an option itself; null when none.
+/// The strongest write that has a say in what a global option is: its own, or one of another
+/// spelling of (a part of) it. Null when none.
 const OptionWrite* StrongestWrite(const Layers& layers, const Option& option);
 /// The write of the file or the environment that settles what `option` is, itself or by another
 /// spelling; null when a value set at run time is free to.

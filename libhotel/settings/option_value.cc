@@ -110,6 +110,16 @@ absl::StatusOr<OptionValue> ParseChoice(const Option& option, std::string_view t
   return Invalid("is not known here; write " + RangeText(option, flat));
 }
 
+// Without an exponent, which ParseNumber does not read.
+std::string Plain(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find('e') == std::string::npos) return text;
+  text = fmt::format("{:.20f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 // "a", "a or b", "a, b or c".
 std::string WordsText(const Option& option) {
   std::string text(option.words[0]);
@@ -169,7 +179,7 @@ std::string FormatOption(const Option& option, const OptionValue& value, bool fl
     case OptionType::kInt:
       return std::to_string(std::get<std::int64_t>(value));
     case OptionType::kNumber:
-      return fmt::format("{}", std::get<double>(value));
+      return Plain(std::get<double>(value));
     case OptionType::kDuration:
       return FormatDuration(std::get<Duration>(value));
     case OptionType::kStatuses:
