@@ -142,12 +142,24 @@ void RecordLogger::Record(const RequestRecord& record) {
 }
 
 void EventLogger::OnEvent(const Event& event) {
+  if (event.noted) return;
   Log::Fields fields = {{"event", event.type}};
   for (const auto& item : event.metadata) fields.push_back(item);
   if (event.severity == Event::Severity::kWarning) {
     log_->Warn(event.source, event.message, fields);
   } else {
     log_->Info(event.source, event.message, fields);
+  }
+}
+
+void EventLogger::OnNote(const LogNote& note) {
+  Log::Fields fields;
+  if (!note.event.empty()) fields.push_back({"event", note.event});
+  for (const auto& item : note.attributes) fields.push_back(item);
+  if (note.severity == Event::Severity::kWarning) {
+    log_->Warn(note.source, note.message, fields);
+  } else {
+    log_->Info(note.source, note.message, fields);
   }
 }
 

@@ -79,11 +79,12 @@ class RecordLogger final : public RequestLog {
   Log* const log_;
 };
 
-/// Logs one line per event.
+/// Logs one line per note, and per event that no note said already.
 class EventLogger final : public EventSink {
  public:
   explicit EventLogger(Log* log) : log_(log) {}
   void OnEvent(const Event& event) override;
+  void OnNote(const LogNote& note) override;
 
  private:
   Log* const log_;

@@ -23,6 +23,18 @@ struct Event {
   std::string source;   ///< subsystem, e.g. "failover"
   std::string message;  ///< one sentence for people
   std::vector<std::pair<std::string, Value>> metadata;
+  /// A note of the same moment went before: a log that writes notes leaves this event out.
+  bool noted = false;
+};
+
+/// A line for the log, also of changes that are no events (facts d, "Log lines"). The same rule for
+/// what it may hold.
+struct LogNote {
+  Event::Severity severity = Event::Severity::kInfo;
+  std::string source;  ///< subsystem, e.g. "failover"
+  std::string event;   ///< type of the event that says the same; "" when none does
+  std::string message;
+  std::vector<std::pair<std::string, Event::Value>> attributes;
 };
 
 /// Receives events.
@@ -33,6 +45,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void OnEvent(const Event& event) = 0;
+  /// As OnEvent. Sinks that are no log need not look.
+  virtual void OnNote(const LogNote& note) { static_cast<void>(note); }
 };
 
 }  // namespace hotel

@@ -8,6 +8,7 @@
 #define HOTEL_SETTINGS_H_
 
 #include <bitset>
+#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -237,6 +238,14 @@ struct InflightLimiterSettings {
   Duration forget_after{};
 };
 
+/// The race of streaming candidates (seed 000, "Request hedging").
+struct HedgingSettings {
+  bool enabled = false;  ///< `hedging.enabled`
+  /// How long a candidate may stay without first output before the next one is sent as well; at
+  /// least 100 ms are waited. `hedging.delay`
+  Duration delay{};
+};
+
 /// Everything that may differ from provider to provider.
 struct EngineSettings {
   FailoverSettings failover;
@@ -246,6 +255,7 @@ struct EngineSettings {
   CircuitBreakerSettings circuit_breaker;
   RateLimitSettings rate_limit;
   InflightLimiterSettings inflight_limiter;
+  HedgingSettings hedging;
 };
 
 /// One consistent set of options: the global ones, and for providers with own blocks theirs (each a
@@ -268,6 +278,10 @@ class SettingsSource {
  public:
   virtual ~SettingsSource() = default;
   virtual std::shared_ptr<const Settings> Current() const noexcept = 0;
+  /// A number that changes with every new snapshot, so that who asks often need not take a
+  /// reference each time; 0 = not counted. Once it is seen, Current() returns that snapshot or a
+  /// newer one. Must be as cheap as reading an atomic.
+  virtual std::uint64_t Generation() const noexcept { return 0; }
 };
 
 }  // namespace hotel

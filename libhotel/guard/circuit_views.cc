@@ -1,5 +1,6 @@
 #include "libhotel/guard/circuit_views.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -30,20 +31,19 @@ int StateRank(CircuitState state) noexcept {
   return 2;
 }
 
-std::vector<ProviderView> GroupByProvider(std::vector<CircuitView> circuits) {
-  std::vector<ProviderView> rows;
-  for (CircuitView& circuit : circuits) {
-    if (rows.empty() || rows.back().provider_id != circuit.key.provider_id) {
-      rows.emplace_back();
-      rows.back().provider_id = circuit.key.provider_id;
-      rows.back().provider_name = circuit.key.provider_name;
-    }
-    ProviderView& row = rows.back();
-    row.quota_pinned = row.quota_pinned || circuit.quota_pinned;
-    row.circuits.push_back(std::move(circuit));
-    if (Dominates(row.circuits.back(), row.row())) row.dominant = row.circuits.size() - 1;
+ProviderView MakeRow(std::vector<CircuitView> circuits) {
+  ProviderView row;
+  row.circuits = std::move(circuits);
+  if (row.circuits.empty()) return row;
+  std::sort(row.circuits.begin(), row.circuits.end(),
+            [](const CircuitView& a, const CircuitView& b) { return a.key.model < b.key.model; });
+  row.provider_id = row.circuits.front().key.provider_id;
+  row.provider_name = row.circuits.front().key.provider_name;
+  for (std::size_t i = 0; i < row.circuits.size(); ++i) {
+    if (row.circuits[i].quota_pinned) row.quota_pinned = true;
+    if (Dominates(row.circuits[i], row.row())) row.dominant = i;
   }
-  return rows;
+  return row;
 }
 
 }  // namespace guard

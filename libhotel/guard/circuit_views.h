@@ -1,4 +1,4 @@
-// Circuits as rows per provider (facts d, "Status API").
+// A provider's circuits as a row (facts d, "Status API").
 #ifndef HOTEL_GUARD_CIRCUIT_VIEWS_H_
 #define HOTEL_GUARD_CIRCUIT_VIEWS_H_
 
@@ -11,8 +11,8 @@ namespace hotel::guard {
 /// How degraded a state is: closed 0, half-open 1, open 2.
 int StateRank(CircuitState state) noexcept;
 
-/// Rows of circuits that are sorted by provider, then model. `provider_open` is left false.
-std::vector<ProviderView> GroupByProvider(std::vector<CircuitView> circuits);
+/// The row of the circuits of one provider, in any order. `provider_open` is left false.
+ProviderView MakeRow(std::vector<CircuitView> circuits);
 
 }  // namespace hotel::guard
 

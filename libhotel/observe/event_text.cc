@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -61,6 +63,18 @@ void AddUnlessEmpty(LogLine* line, std::string_view name, std::string_view value
   if (!value.empty()) line->Text(name, value);
 }
 
+void AddValues(LogLine* line, const std::vector<std::pair<std::string, Event::Value>>& values) {
+  for (const auto& [name, value] : values) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      line->Text(name, *text);
+    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      line->Number(name, *number);
+    } else {
+      line->Flag(name, std::get<bool>(value));
+    }
+  }
+}
+
 }  // namespace
 
 std::string EventLine(const Event& event) {
@@ -68,15 +82,17 @@ std::string EventLine(const Event& event) {
   line.Text("event", event.type).Text("severity", SeverityName(event.severity));
   AddUnlessEmpty(&line, "source", event.source);
   AddUnlessEmpty(&line, "message", event.message);
-  for (const auto& [name, value] : event.metadata) {
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      line.Text(name, *text);
-    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-      line.Number(name, *number);
-    } else {
-      line.Flag(name, std::get<bool>(value));
-    }
-  }
+  AddValues(&line, event.metadata);
+  return line.text();
+}
+
+std::string NoteLine(const LogNote& note) {
+  LogLine line;
+  AddUnlessEmpty(&line, "event", note.event);
+  line.Text("severity", SeverityName(note.severity));
+  AddUnlessEmpty(&line, "source", note.source);
+  line.Text("message", note.message);
+  AddValues(&line, note.attributes);
   return line.text();
 }
 

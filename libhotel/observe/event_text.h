@@ -13,6 +13,10 @@ namespace hotel::observe {
 /// its order.
 std::string EventLine(const Event& event);
 
+/// `event=circuit_breaker.open severity=warning source=failover message="circuit-breaker: model
+/// state=closed→open"` and the attributes in their order.
+std::string NoteLine(const LogNote& note);
+
 /// One request: `request=... model=... status=200 duration_ms=... attempts=2 trail="..."`. What is
 /// empty is left out. The trail has one entry per attempt, skips first, separated by " | ":
 /// `skip acme/glm-4.6` or `0 acme/glm-4.6 503 provider_error charge 12ms (reason)`; an attempt

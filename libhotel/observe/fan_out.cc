@@ -12,4 +12,8 @@ void FanOut::OnEvent(const Event& event) {
   for (EventSink* sink : sinks_) sink->OnEvent(event);
 }
 
+void FanOut::OnNote(const LogNote& note) {
+  for (EventSink* sink : sinks_) sink->OnNote(note);
+}
+
 }  // namespace hotel::observe

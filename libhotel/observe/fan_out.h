@@ -16,6 +16,7 @@ class FanOut : public EventSink {
   explicit FanOut(const std::vector<EventSink*>& sinks);
 
   void OnEvent(const Event& event) override;
+  void OnNote(const LogNote& note) override;
 
  private:
   std::vector<EventSink*> sinks_;

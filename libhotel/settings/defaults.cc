@@ -1,5 +1,6 @@
 #include "hotel/defaults.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,7 @@ class FixedSettings : public SettingsSource {
   explicit FixedSettings(Settings settings)
       : settings_(std::make_shared<const Settings>(std::move(settings))) {}
   std::shared_ptr<const Settings> Current() const noexcept override { return settings_; }
+  std::uint64_t Generation() const noexcept override { return 1; }
 
  private:
   const std::shared_ptr<const Settings> settings_;

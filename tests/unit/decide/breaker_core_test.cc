@@ -21,8 +21,18 @@ constexpr TimePoint kAfterCooldown = kNow + seconds(60);
 
 CircuitReport Report(Verdict verdict, int status = 500) { return {verdict, "cause", status}; }
 
+Settled Apply(Circuit& circuit, std::uint64_t generation, const CircuitReport& report,
+              const CircuitBreakerSettings& settings, TimePoint now) {
+  std::uint64_t random = 1;
+  return Settle(circuit, Charge{generation, false, &report, false, {}}, settings, now, &random);
+}
+
+Transition Try(Circuit& circuit, const CircuitBreakerSettings& settings, TimePoint now) {
+  return AdmitRequest(circuit, settings, now).transition;
+}
+
 Settled Do(Circuit& circuit, Verdict verdict, TimePoint now = kNow) {
-  return Settle(circuit, circuit.generation, Report(verdict), kOptions, now);
+  return Apply(circuit, circuit.generation, Report(verdict), kOptions, now);
 }
 
 Circuit Opened() {
@@ -33,7 +43,7 @@ Circuit Opened() {
 
 Circuit HalfOpen() {
   Circuit circuit = Opened();
-  Admit(circuit, kOptions, kAfterCooldown);
+  Try(circuit, kOptions, kAfterCooldown);
   return circuit;
 }
 
@@ -106,7 +116,7 @@ TEST_CASE("F113 an abandoned attempt is no credit, no charge, and leaves no trac
 TEST_CASE("neutral leaves every state as it is and notes its cause") {
   for (Circuit circuit : {Circuit{}, Opened(), HalfOpen()}) {
     const Circuit before = circuit;
-    CHECK(Settle(circuit, circuit.generation, Report(Verdict::kNeutral, 404), kOptions, kNow)
+    CHECK(Apply(circuit, circuit.generation, Report(Verdict::kNeutral, 404), kOptions, kNow)
               .transition == Transition::kNone);
     CHECK(circuit.state == before.state);
     CHECK(circuit.generation == before.generation);
@@ -121,7 +131,7 @@ TEST_CASE("open, any verdict: no state change, the verdict is noted") {
     Circuit circuit = Opened();
     const Circuit before = circuit;
     const Settled settled =
-        Settle(circuit, circuit.generation, {verdict, "late", 418}, kOptions, kNow + seconds(30));
+        Apply(circuit, circuit.generation, {verdict, "late", 418}, kOptions, kNow + seconds(30));
     CHECK(settled.effect == BreakerEffect::kNoop);
     CHECK(settled.transition == Transition::kNone);
     CHECK(circuit.state == CircuitState::kOpen);
@@ -141,17 +151,17 @@ TEST_CASE("open: refuses until the cooldown has passed, to the instant") {
 TEST_CASE("open, cooldown elapsed and asked: half-open; further ones are admitted to the same") {
   Circuit circuit = Opened();
   const std::uint64_t open_generation = circuit.generation;
-  CHECK(Admit(circuit, kOptions, kAfterCooldown) == Transition::kHalfOpened);
+  CHECK(Try(circuit, kOptions, kAfterCooldown) == Transition::kHalfOpened);
   CHECK(circuit.state == CircuitState::kHalfOpen);
   CHECK(circuit.generation == open_generation + 1);
-  CHECK(Admit(circuit, kOptions, kAfterCooldown) == Transition::kNone);
+  CHECK(Try(circuit, kOptions, kAfterCooldown) == Transition::kNone);
   CHECK(circuit.generation == open_generation + 1);
   CHECK_FALSE(BlockedUntil(circuit, kOptions, kAfterCooldown).has_value());
 }
 
 TEST_CASE("a direct call into an open circuit does not make it half-open") {
   Circuit circuit = Opened();
-  CHECK(Admit(circuit, kOptions, kNow + seconds(59)) == Transition::kNone);
+  CHECK(Try(circuit, kOptions, kNow + seconds(59)) == Transition::kNone);
   CHECK(circuit.state == CircuitState::kOpen);
 }
 
@@ -186,11 +196,11 @@ TEST_CASE("F103 a probe that says nothing leaves the circuit half-open and admit
 TEST_CASE("F107 the first outcome of a half-open burst decides for all") {
   Circuit circuit = HalfOpen();
   const std::uint64_t burst = circuit.generation;
-  CHECK(Settle(circuit, burst, Report(Verdict::kSuccess), kOptions, kAfterCooldown).transition ==
+  CHECK(Apply(circuit, burst, Report(Verdict::kSuccess), kOptions, kAfterCooldown).transition ==
         Transition::kClosed);
   for (int i = 0; i < 199; ++i) {
     const Settled late =
-        Settle(circuit, burst, Report(Verdict::kFailure), kOptions, kAfterCooldown + seconds(1));
+        Apply(circuit, burst, Report(Verdict::kFailure), kOptions, kAfterCooldown + seconds(1));
     CHECK(late.effect == BreakerEffect::kNoop);
   }
   CHECK(circuit.state == CircuitState::kClosed);
@@ -198,8 +208,8 @@ TEST_CASE("F107 the first outcome of a half-open burst decides for all") {
 
   Circuit failing = HalfOpen();
   const std::uint64_t other = failing.generation;
-  Settle(failing, other, Report(Verdict::kFailure), kOptions, kAfterCooldown);
-  Settle(failing, other, Report(Verdict::kFailure), kOptions, kAfterCooldown + seconds(9));
+  Apply(failing, other, Report(Verdict::kFailure), kOptions, kAfterCooldown);
+  Apply(failing, other, Report(Verdict::kFailure), kOptions, kAfterCooldown + seconds(9));
   CHECK(failing.opened_at == kAfterCooldown);
 }
 
@@ -207,12 +217,12 @@ TEST_CASE("F105 a report from before a transition changes nothing newer") {
   Circuit circuit;
   const std::uint64_t old = circuit.generation;
   Do(circuit, Verdict::kOpenNow);
-  Admit(circuit, kOptions, kAfterCooldown);
-  CHECK(Settle(circuit, old, Report(Verdict::kSuccess), kOptions, kAfterCooldown).transition ==
+  Try(circuit, kOptions, kAfterCooldown);
+  CHECK(Apply(circuit, old, Report(Verdict::kSuccess), kOptions, kAfterCooldown).transition ==
         Transition::kNone);
   CHECK(circuit.state == CircuitState::kHalfOpen);
   Do(circuit, Verdict::kSuccess, kAfterCooldown);
-  CHECK(Settle(circuit, old, Report(Verdict::kOpenNow), kOptions, kAfterCooldown).effect ==
+  CHECK(Apply(circuit, old, Report(Verdict::kOpenNow), kOptions, kAfterCooldown).effect ==
         BreakerEffect::kNoop);
   CHECK(circuit.state == CircuitState::kClosed);
 }
@@ -233,11 +243,11 @@ TEST_CASE("R47 off, or threshold 0: nothing refuses, nothing is charged") {
     CHECK_FALSE(Enforced(settings));
     Circuit circuit = Opened();
     CHECK_FALSE(BlockedUntil(circuit, settings, kNow).has_value());
-    CHECK(Admit(circuit, settings, kAfterCooldown) == Transition::kNone);
-    CHECK(Settle(circuit, circuit.generation, Report(Verdict::kSuccess), settings, kNow).effect ==
+    CHECK(Try(circuit, settings, kAfterCooldown) == Transition::kNone);
+    CHECK(Apply(circuit, circuit.generation, Report(Verdict::kSuccess), settings, kNow).effect ==
           BreakerEffect::kDisabled);
     Circuit closed;
-    Settle(closed, closed.generation, Report(Verdict::kOpenNow), settings, kNow);
+    Apply(closed, closed.generation, Report(Verdict::kOpenNow), settings, kNow);
     CHECK(closed.state == CircuitState::kClosed);
     CHECK(closed.last_cause.empty());
   }
@@ -248,7 +258,7 @@ TEST_CASE("a threshold lowered below the count opens at the next failure") {
   for (int i = 0; i < 4; ++i) Do(circuit, Verdict::kFailure);
   CircuitBreakerSettings strict = kOptions;
   strict.failure_threshold = 2;
-  CHECK(Settle(circuit, circuit.generation, Report(Verdict::kFailure), strict, kNow).transition ==
+  CHECK(Apply(circuit, circuit.generation, Report(Verdict::kFailure), strict, kNow).transition ==
         Transition::kOpened);
 }
 
