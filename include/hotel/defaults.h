@@ -17,9 +17,10 @@
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
 #include "hotel/inflight_limiter.h"
+#include "hotel/live_settings.h"
 #include "hotel/loop.h"
-#include "hotel/rate_limit.h"
 #include "hotel/quota_advisor.h"
+#include "hotel/rate_limit.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
 
@@ -50,7 +51,7 @@ struct AddressPolicy {
   bool allow_http = false;
   /// Hosts, `host:port`s or literal addresses that may be private, loopback, link-local or
   /// metadata; everything else must resolve to public addresses (decisions, section 10,
-  /// "Addresses").
+  /// "Addresses"). And `unix:/path` for a socket that providers may be reached through.
   std::vector<std::string> allowed_hosts;
 };
 
@@ -105,8 +106,8 @@ std::unique_ptr<CapLedger> MakeCapLedger();
 /// The reader of refusals: wording table, codes, headers and stated waits.
 std::unique_ptr<RateLimitClassifier> MakeRateLimitClassifier();
 
-/// The SQLite store: groups, providers and models in one file.
-class Store : public FailoverGroupStore, public ProviderStore {};
+/// The SQLite store: groups, providers, models and values set at run time in one file.
+class Store : public FailoverGroupStore, public ProviderStore, public SettingsStore {};
 struct StoreOptions {
   /// The database file, created with mode 0600 when missing (its directories with 0700); or
   /// ":memory:" for a store that is gone when it is closed.

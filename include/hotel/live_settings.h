@@ -72,7 +72,7 @@ struct StoredSetting {
 class SettingsStore {
  public:
   virtual ~SettingsStore() = default;
-  virtual absl::StatusOr<std::vector<StoredSetting>> ReadSettings() const = 0;
+  virtual absl::StatusOr<std::vector<StoredSetting>> ReadSettings() = 0;
   /// Removes the rows `erase`, then writes `put`, in one transaction. Durable when it returns OK;
   /// nothing has changed when it fails.
   virtual absl::Status WriteSettings(const std::vector<StoredSetting>& put,

@@ -57,6 +57,23 @@ constexpr std::array kMigrations = {
         updated_at TEXT NOT NULL
       ) STRICT;
     )sql"},
+    Migration{"how a provider is connected to", R"sql(
+      ALTER TABLE providers ADD COLUMN ca_file TEXT NOT NULL DEFAULT '';
+      ALTER TABLE providers ADD COLUMN unix_socket TEXT NOT NULL DEFAULT '';
+      ALTER TABLE providers ADD COLUMN http2 INTEGER NOT NULL DEFAULT 0 CHECK (http2 IN (0, 1));
+      ALTER TABLE providers ADD COLUMN encrypted_proxy BLOB;
+      ALTER TABLE providers ADD COLUMN proxy_nonce BLOB;
+      ALTER TABLE providers ADD COLUMN proxy_salt BLOB
+        CHECK ((encrypted_proxy IS NULL) = (proxy_nonce IS NULL)
+               AND (encrypted_proxy IS NULL) = (proxy_salt IS NULL));
+    )sql"},
+    Migration{"values set at run time", R"sql(
+      CREATE TABLE settings (
+        key TEXT NOT NULL PRIMARY KEY,
+        value TEXT NOT NULL,
+        updated_at TEXT NOT NULL
+      ) STRICT;
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.

@@ -19,6 +19,7 @@
 #include "hotel/clock.h"
 #include "hotel/defaults.h"
 #include "hotel/failover_group.h"
+#include "hotel/live_settings.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,6 +53,10 @@ class SqliteStore final : public Store {
   absl::Status SetProviderEnabled(std::string_view provider_id, bool enabled) override;
   absl::Status SetModelEnabled(std::string_view model_uuid, bool enabled) override;
   absl::Status DeleteProvider(std::string_view provider_id) override;
+
+  absl::StatusOr<std::vector<StoredSetting>> ReadSettings() override;
+  absl::Status WriteSettings(const std::vector<StoredSetting>& put,
+                             const std::vector<std::string>& erase) override;
 
  private:
   /// What a write works with; all of it belongs to the writer's lock.

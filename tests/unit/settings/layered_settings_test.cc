@@ -26,7 +26,7 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 class MapStore final : public SettingsStore {
  public:
-  absl::StatusOr<std::vector<StoredSetting>> ReadSettings() const override {
+  absl::StatusOr<std::vector<StoredSetting>> ReadSettings() override {
     std::vector<StoredSetting> list;
     for (const auto& [key, value] : rows) list.push_back({key, value});
     return list;
