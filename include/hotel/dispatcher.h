@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "hotel/transport.h"
 #include "hotel/types.h"
 
 namespace hotel {
@@ -22,6 +23,8 @@ struct UpstreamRequest {
   Body body;
   /// Name lookup, connect and TLS together. > 0.
   Duration connect_timeout{};
+  /// What is particular to this provider's connections; null = nothing.
+  std::shared_ptr<const TransportOptions> transport;
 };
 
 /// How far an exchange got. It decides whether repeating it is safe: after kSent the provider may

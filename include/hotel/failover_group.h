@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "hotel/transport.h"
 #include "hotel/types.h"
 
 #include "absl/status/status.h"
@@ -25,7 +26,7 @@ namespace hotel {
 enum class KeyState {
   kKeyless,        ///< none is stored; requests go out without a credential
   kReady,          ///< decrypted, `Provider::api_key` holds it
-  kUndecryptable,  ///< stored, but the master key at hand does not open it
+  kUndecryptable,  ///< it or the proxy is stored, but the master key at hand does not open it
 };
 
 /// One upstream service. Immutable once published in a snapshot.
@@ -41,6 +42,8 @@ struct Provider {
   Secret api_key;  ///< set when key_state is kReady
   /// True: `models` is the whole list, an id outside of it does not exist. False: any id is sent.
   bool fixed_models = false;
+  /// What is particular to its connections; null = nothing.
+  std::shared_ptr<const TransportOptions> transport;
 };
 
 /// One model a provider serves.
@@ -167,6 +170,7 @@ struct ProviderSpec {
   bool enabled = true;
   /// The fixed list of model ids; nullopt = not fixed (rows come from groups and discovery).
   std::optional<std::vector<std::string>> models;
+  TransportOptions transport;  ///< see CheckProvider
 };
 
 /// Where providers and their models live. Threading, durability and errors as in
@@ -178,7 +182,8 @@ class ProviderStore {
   /// Creates or updates the provider of that routing name; with a fixed list, models outside of it
   /// are disabled and those in it exist and are enabled; a provider that loses its fixed list has
   /// all its models enabled. Returns the provider's UUID. An unchanged key keeps its stored
-  /// ciphertext. FailedPrecondition for a key when the store has no master key.
+  /// ciphertext. FailedPrecondition for a key or
+  /// a proxy when the store has no master key.
   virtual absl::StatusOr<std::string> UpsertProvider(const ProviderSpec& spec) = 0;
   /// Makes sure the row exists; returns its UUID. A row that is there stays as it is, disabled or
   /// not. NotFound for an unknown provider, InvalidArgument for a model outside of a fixed list.

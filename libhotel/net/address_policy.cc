@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <sys/un.h>
+
 #include "libhotel/base/strings.h"
 
 namespace hotel::net {
@@ -19,17 +21,30 @@ std::optional<std::uint16_t> ParsePort(std::string_view text) {
   return static_cast<std::uint16_t>(value);
 }
 
+constexpr std::string_view kUnixPrefix = "unix:";
+
+// Absolute, and short enough for an address (with its NUL).
+bool IsSocketPath(std::string_view path) {
+  return !path.empty() && path.front() == '/' && path.size() < sizeof(sockaddr_un::sun_path) &&
+         path.find('\0') == std::string_view::npos;
+}
+
 absl::Status Unreadable(std::string_view entry) {
   return absl::InvalidArgumentError(
       "allowed host \"" + std::string(entry) +
-      "\" is not a host, a host:port or an address; write it as in models.internal, "
-      "models.internal:8000, 10.0.0.7 or [::1]:8000");
+      "\" is not a host, a host:port, an address or a socket; write it as in models.internal, "
+      "models.internal:8000, 10.0.0.7, [::1]:8000 or unix:/run/model.sock");
 }
 
 }  // namespace
 
 absl::StatusOr<AllowedHost> AllowedHost::Parse(std::string_view entry) {
   AllowedHost allowed;
+  if (base::StartsWith(entry, kUnixPrefix)) {
+    allowed.unix_path = entry.substr(kUnixPrefix.size());
+    if (!IsSocketPath(allowed.unix_path)) return Unreadable(entry);
+    return allowed;
+  }
   if (allowed.address = IpAddress::Parse(entry); allowed.address) return allowed;
   std::string_view host = entry;
   const std::size_t colon = entry.rfind(':');
@@ -67,6 +82,7 @@ bool AddressRules::Allows(const IpAddress& address, std::string_view host,
                           std::uint16_t port) const noexcept {
   if (address.SpecialPurpose() == nullptr) return true;
   return std::any_of(allowed_.begin(), allowed_.end(), [&](const AllowedHost& allowed) {
+    if (!allowed.unix_path.empty()) return false;
     if (allowed.port && *allowed.port != port) return false;
     return allowed.address ? *allowed.address == address
                            : base::EqualsIgnoreCase(allowed.host, host);
@@ -84,8 +100,30 @@ absl::Status AddressRules::CheckUrl(const ProviderUrl& url) const {
     return absl::InvalidArgumentError(
         "http:// would send the key in the clear; use https://, or set allow_http_providers");
   }
-  const std::optional<IpAddress> literal = IpAddress::Parse(url.host);
-  if (literal && !Allows(*literal, url.host, url.port)) {
+  return CheckLiteral(url.host, url.port);
+}
+
+absl::Status AddressRules::CheckProxy(const ProxyUrl& proxy) const {
+  return CheckLiteral(proxy.host, proxy.port);
+}
+
+absl::Status AddressRules::CheckUnixSocket(const std::string& path) const {
+  if (!IsSocketPath(path)) {
+    return absl::InvalidArgumentError(
+        "is not the path of a socket; write it in full, up to 107 bytes, as in /run/model.sock");
+  }
+  const bool named = std::any_of(allowed_.begin(), allowed_.end(), [&](const AllowedHost& allowed) {
+    return allowed.unix_path == path;
+  });
+  if (named) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the address policy allows no socket that it does not name; add \"unix:" + path +
+      "\" to allowed_provider_hosts");
+}
+
+absl::Status AddressRules::CheckLiteral(const std::string& host, std::uint16_t port) const {
+  const std::optional<IpAddress> literal = IpAddress::Parse(host);
+  if (literal && !Allows(*literal, host, port)) {
     return absl::InvalidArgumentError(literal->ToString() + " is " + literal->SpecialPurpose() +
                                       "; if the provider really is there, name it in "
                                       "allowed_provider_hosts");
@@ -94,15 +132,3 @@ absl::Status AddressRules::CheckUrl(const ProviderUrl& url) const {
 }
 
 }  // namespace hotel::net
-
-namespace hotel {
-
-absl::Status CheckProviderUrl(const std::string& base_url, const AddressPolicy& policy) {
-  const absl::StatusOr<net::AddressRules> rules = net::AddressRules::Create(policy);
-  if (!rules.ok()) return rules.status();
-  const absl::StatusOr<net::ProviderUrl> url = net::ProviderUrl::Parse(base_url);
-  if (!url.ok()) return url.status();
-  return rules->CheckUrl(*url);
-}
-
-}  // namespace hotel

@@ -20,14 +20,17 @@
 #include "absl/status/statusor.h"
 #include "libhotel/net/ip_address.h"
 #include "libhotel/net/provider_url.h"
+#include "libhotel/net/proxy_url.h"
 
 namespace hotel::net {
 
-/// One entry of AddressPolicy::allowed_hosts: a host or a literal address, with or without a port.
+/// One entry of AddressPolicy::allowed_hosts: a host or a literal address, with or without a port,
+/// or `unix:` and the absolute path of a socket.
 struct AllowedHost {
   std::string host;                  ///< lower case, no trailing dot; empty for a literal address
   std::optional<IpAddress> address;  ///< a literal, whatever its spelling
   std::optional<std::uint16_t> port;
+  std::string unix_path;  ///< not empty: nothing else is set
 
   static absl::StatusOr<AllowedHost> Parse(std::string_view entry);
 };
@@ -45,8 +48,14 @@ class AddressRules {
 
   /// What can be said before a name is resolved: the scheme, and literal addresses.
   absl::Status CheckUrl(const ProviderUrl& url) const;
+  /// As above, for a proxy: literal addresses.
+  absl::Status CheckProxy(const ProxyUrl& proxy) const;
+  /// Whether the socket at `path` is named by an entry, byte for byte.
+  absl::Status CheckUnixSocket(const std::string& path) const;
 
  private:
+  absl::Status CheckLiteral(const std::string& host, std::uint16_t port) const;
+
   bool allow_http_ = false;
   std::vector<AllowedHost> allowed_;
 };

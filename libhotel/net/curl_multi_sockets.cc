@@ -29,6 +29,8 @@ void Retire(int fd) {
 void CurlMulti::WatchIdle(const Transfer& transfer) {
   // Without a connection of its own a kept handle may still name that of the request before.
   if (!transfer.request_began()) return;
+  // HTTP/2 has things to say between two requests; libcurl looks after it itself.
+  if (transfer.http2()) return;
   // The connection may have been handed on while libcurl ran; then it is not idle.
   if (shared_->reuses > 0) return;
   curl_socket_t fd = CURL_SOCKET_BAD;

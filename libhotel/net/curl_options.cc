@@ -89,6 +89,37 @@ void SetContext(EasySetter& set, void* context) {
   set.Set(CURLOPT_PREREQDATA, context);
 }
 
+void SetTransport(EasySetter& set, const TransportOptions& transport, const ProxyUrl* proxy) {
+  if (!transport.ca_file.empty()) {
+    const char* const file = transport.ca_file.c_str();
+    set.Set(CURLOPT_CAINFO, file);
+    set.Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+    set.Set(CURLOPT_PROXY_CAINFO, file);
+    set.Set(CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
+  }
+  if (!transport.unix_socket.empty()) {
+    set.Set(CURLOPT_UNIX_SOCKET_PATH, transport.unix_socket.c_str());
+    // A kept one could not be told from the others to the same path, so nobody could look at it
+    // before its reuse; and a new one costs next to nothing.
+    set.Set(CURLOPT_FRESH_CONNECT, 1L);
+    set.Set(CURLOPT_FORBID_REUSE, 1L);
+  }
+  if (proxy != nullptr) {
+    set.Set(CURLOPT_PROXY, proxy->canonical.c_str());
+    // The tunnel's answer is no answer of the provider, and its request no place for the key.
+    set.Set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    set.Set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
+    if (!proxy->user.empty()) {
+      // libcurl copies both.
+      set.Set(CURLOPT_PROXYUSERNAME, std::string(proxy->user.Reveal()).c_str());
+      set.Set(CURLOPT_PROXYPASSWORD, std::string(proxy->password.Reveal()).c_str());
+    }
+  }
+  if (transport.http2 && Http2IsSafe(CurlVersion())) {
+    set.Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  }
+}
+
 bool HasField(const HeaderList& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(), [&](const Header& header) {
     return base::EqualsIgnoreCase(header.name, name);
@@ -103,6 +134,15 @@ long Millis(Duration duration) {
 }
 
 }  // namespace
+
+bool Http2IsSafe(unsigned version_num) noexcept { return version_num >= 0x080400; }
+
+unsigned CurlVersion() noexcept {
+  static const unsigned version = ::curl_version_info(CURLVERSION_NOW)->version_num;
+  return version;
+}
+
+std::string CurlVersionText() { return ::curl_version_info(CURLVERSION_NOW)->version; }
 
 absl::Status InitCurl() {
   static const absl::Status* const status = new absl::Status(Initialise());
@@ -147,14 +187,14 @@ bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::str
   set.Set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
   set.Set(CURLOPT_HTTP09_ALLOWED, 0L);
 
-  // Protocol. Version 1.1 is explicit because https means HTTP/2 by default, which up to 8.4 has
-  // errors in cancelling, pausing and flow control that we would meet.
+  // Protocol. Version 1.1 is explicit because https means HTTP/2 by default (see Http2IsSafe).
   set.Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set.Set(CURLOPT_PROTOCOLS_STR, "http,https");
   // A redirect would carry the key to wherever it points (F179).
   set.Set(CURLOPT_FOLLOWLOCATION, 0L);
   // An empty string: the environment's proxies are the program's affair, not an embedded library's.
   set.Set(CURLOPT_PROXY, "");
+  set.Set(CURLOPT_NOPROXY, "");
   set.Set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
 
   // Time (the connect timeout is the request's).
@@ -188,7 +228,10 @@ bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::str
     set.Set(CURLOPT_CAINFO, ca_file.c_str());
     // Otherwise the system's directory of roots would be trusted beside the file.
     set.Set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+    set.Set(CURLOPT_PROXY_CAINFO, ca_file.c_str());
+    set.Set(CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
   }
+  set.Set(CURLOPT_PROXY_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   // Reading the roots takes milliseconds of the loop's time; keep them for a day.
   set.Set(CURLOPT_CA_CACHE_TIMEOUT, 86400L);
   return set.ok();
@@ -204,6 +247,9 @@ bool SetRequestOptions(CURL* easy, const EasyOptions& options) {
   // Name lookup, connect and TLS together; every other deadline belongs to the caller, so there is
   // no total timeout here.
   set.Set(CURLOPT_CONNECTTIMEOUT_MS, Millis(options.request->connect_timeout));
+  if (const TransportOptions* transport = options.request->transport.get()) {
+    SetTransport(set, *transport, options.proxy);
+  }
   return set.ok();
 }
 

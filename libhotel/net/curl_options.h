@@ -13,6 +13,7 @@
 #include "hotel/dispatcher.h"
 
 #include "absl/status/status.h"
+#include "libhotel/net/proxy_url.h"
 
 namespace hotel::net {
 
@@ -35,6 +36,13 @@ class HeaderLines {
   std::vector<char> text_;  // lines, each with its NUL
   std::vector<curl_slist> nodes_;
 };
+
+/// Whether a libcurl of this version (0x080400 = 8.4.0) is free of the known errors in cancelling,
+/// pausing and flow control of HTTP/2.
+bool Http2IsSafe(unsigned version_num) noexcept;
+/// The version of the libcurl found at run time, as a number and as text.
+unsigned CurlVersion() noexcept;
+std::string CurlVersionText();
 
 /// Initialises libcurl once per process and checks that the library found at run time can do what
 /// is asked of it below. FailedPrecondition says what is missing. Any thread.
@@ -68,11 +76,13 @@ struct EasyOptions {
   const UpstreamRequest* request;
   const std::string* url;  ///< canonical, see ProviderUrl
   curl_slist* headers;     ///< see HeaderLines; must outlive the request
+  const ProxyUrl* proxy;   ///< null = none
   char* error_text;        ///< CURL_ERROR_SIZE bytes; must outlive the request
   void* context;           ///< of the callbacks; also the handle's private pointer
 };
 /// What belongs to one exchange, on a handle with the common options. Everything set here is set
-/// anew by the next call or taken back by ClearRequestOptions.
+/// anew by the next call or taken back by ClearRequestOptions; but after a request with transport
+/// options of its own the handle is of no use to another one.
 bool SetRequestOptions(CURL* easy, const EasyOptions& options);
 
 /// The handle's request goes out on a new connection, until ClearRequestOptions.

@@ -39,23 +39,52 @@ EasyCallbacks Transfer::Callbacks(curl_closesocket_callback close_socket, void* 
       &Transfer::OnOpenSocket, &Transfer::OnBeforeRequest, close_socket,       close_context};
 }
 
-bool Transfer::Prepare() {
+// Whether the request may go where it is to go.
+bool Transfer::CheckPlaces() {
+  const auto refuse = [this](TransportError error, const absl::Status& status) {
+    Fail(error, std::string(status.message()));
+    return false;
+  };
+  const TransportOptions* transport = request_.transport.get();
+  if (transport != nullptr && !transport->unix_socket.empty()) {
+    const absl::Status allowed = shared_->rules.CheckUnixSocket(transport->unix_socket);
+    if (!allowed.ok()) return refuse(TransportError::kRefusedAddress, allowed);
+    if (!transport->proxy.empty()) {
+      return refuse(TransportError::kOther,
+                    absl::InvalidArgumentError("a socket cannot be reached through a proxy"));
+    }
+    absl::StatusOr<ProviderUrl> url = ProviderUrl::Parse(request_.url);
+    if (!url.ok()) return refuse(TransportError::kOther, url.status());
+    url_ = std::make_shared<const ProviderUrl>(*std::move(url));
+    return true;
+  }
   absl::StatusOr<std::shared_ptr<const ProviderUrl>> url = shared_->urls.Check(request_.url);
   if (!url.ok()) {
-    Fail(absl::IsPermissionDenied(url.status()) ? TransportError::kRefusedAddress
-                                                : TransportError::kOther,
-         std::string(url.status().message()));
-    return false;
+    return refuse(absl::IsPermissionDenied(url.status()) ? TransportError::kRefusedAddress
+                                                         : TransportError::kOther,
+                  url.status());
   }
   url_ = *std::move(url);
+  if (transport == nullptr || transport->proxy.empty()) return true;
+  absl::StatusOr<ProxyUrl> proxy = ProxyUrl::Parse(transport->proxy);
+  if (!proxy.ok()) return refuse(TransportError::kOther, proxy.status());
+  const absl::Status allowed = shared_->rules.CheckProxy(*proxy);
+  if (!allowed.ok()) return refuse(TransportError::kRefusedAddress, allowed);
+  proxy_ = *std::move(proxy);
+  return true;
+}
+
+bool Transfer::Prepare() {
+  if (!CheckPlaces()) return false;
   headers_ = HeaderLines::Build(request_.headers);
   if (!headers_ || !IsToken(request_.method)) {
     Fail(TransportError::kOther, "the request's method or a header cannot be sent as it is");
     return false;
   }
   easy_ = shared_->handles.Take();
-  const EasyOptions options{&request_, &url_->canonical, headers_->list(), error_text_.data(),
-                            this};
+  const EasyOptions options{&request_,          &url_->canonical,
+                            headers_->list(),   proxy_ ? &*proxy_ : nullptr,
+                            error_text_.data(), this};
   if (easy_ == nullptr || !SetRequestOptions(easy_, options)) {
     Fail(TransportError::kOther, "libcurl refused the request's options");
     return false;
@@ -67,8 +96,8 @@ void Transfer::ReleaseHandle(bool reusable) {
   if (easy_ == nullptr) return;
   long sent = 0;
   ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent);
-  bytes_left_ = sent > 0 || body_offset_ > 0;
-  shared_->handles.Return(std::exchange(easy_, nullptr), reusable);
+  bytes_left_ = request_began_ && (sent > sent_before_ || body_offset_ > 0);
+  shared_->handles.Return(std::exchange(easy_, nullptr), reusable && !request_.transport);
   headers_.reset();
   paused_ = false;
 }
@@ -147,10 +176,15 @@ curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
     resend_refused_ = true;
     return CURL_SOCKET_BAD;
   }
-  const std::optional<IpAddress> ip = IpAddress::FromSockaddr(&address.addr);
-  if (!ip || !shared_->rules.Allows(*ip, url_->host, url_->port)) {
-    refused_address_ = ip ? ip->ToString() : "an address that is not IP";
-    return CURL_SOCKET_BAD;
+  // A socket's path was checked by name, and nothing but what was asked for has this family.
+  const bool by_path = request_.transport && !request_.transport->unix_socket.empty();
+  if (!by_path || address.family != AF_UNIX) {
+    const std::optional<IpAddress> ip = IpAddress::FromSockaddr(&address.addr);
+    const std::string& host = proxy_ ? proxy_->host : url_->host;
+    if (by_path || !ip || !shared_->rules.Allows(*ip, host, proxy_ ? proxy_->port : url_->port)) {
+      refused_address_ = ip ? ip->ToString() : "an address that is not IP";
+      return CURL_SOCKET_BAD;
+    }
   }
   address_tried_ = true;
   const int fd = ::socket(address.family, address.socktype | SOCK_CLOEXEC, address.protocol);
@@ -173,15 +207,18 @@ bool Transfer::BeforeRequest(std::string_view remote_ip, int local_port) {
     return false;
   }
   if (address_tried_) {
-    for (const int fd : opened_) shared_->sockets.Opened(fd, local_port, remote_ip);
-  } else if (!shared_->sockets.Quiet(local_port, remote_ip)) {
-    // It ended, or spoke unasked, after the loop last looked at it.
+    for (const int fd : opened_) {
+      shared_->sockets.Opened(fd, local_port, remote_ip, request_.transport);
+    }
+  } else if (!shared_->sockets.Fit(local_port, remote_ip, request_.transport.get())) {
+    // It ended, or spoke unasked, after the loop last looked at it; or it is another provider's.
     stale_ = true;
     return false;
   } else {
     reused_ = true;
     ++shared_->reuses;
   }
+  ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent_before_);
   request_began_ = true;
   return true;
 }

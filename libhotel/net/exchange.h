@@ -21,6 +21,7 @@
 #include "libhotel/net/curl_options.h"
 #include "libhotel/net/kept_sockets.h"
 #include "libhotel/net/provider_url.h"
+#include "libhotel/net/proxy_url.h"
 #include "libhotel/net/response_head.h"
 
 namespace hotel::net {
@@ -60,6 +61,8 @@ class Transfer {
   void ReleaseHandle(bool reusable = false);
   /// A connection stood ready for the request.
   bool request_began() const noexcept { return request_began_; }
+  /// HTTP/2 was offered.
+  bool http2() const noexcept { return request_.transport && request_.transport->http2; }
 
   /// How it ended, for an end reported by libcurl (or CURLE_FAILED_INIT after a failed Prepare).
   ExchangeResult Result(CURLcode code) const;
@@ -100,6 +103,7 @@ class Transfer {
                              int local_port);
 
   bool BeforeRequest(std::string_view remote_ip, int local_port);
+  bool CheckPlaces();
   bool HeaderLine(std::string_view line);
   curl_socket_t OpenSocket(const curl_sockaddr& address);
   bool Gone() const noexcept { return handler_ == nullptr || cancelled_; }
@@ -111,6 +115,7 @@ class Transfer {
   ResponseHandler* handler_;
   const std::shared_ptr<Shared> shared_;
   std::shared_ptr<const ProviderUrl> url_;
+  std::optional<ProxyUrl> proxy_;
   std::optional<HeaderLines> headers_;
   CURL* easy_ = nullptr;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
@@ -121,6 +126,7 @@ class Transfer {
   std::vector<int> opened_;      // sockets, one of which becomes the connection
   bool stale_ = false;
   bool request_began_ = false;
+  long sent_before_ = 0;  // bytes a proxy got to make the connection
   bool reused_ = false;
   bool resend_refused_ = false;
   bool address_tried_ = false;

@@ -43,7 +43,10 @@ TransportError Transfer::ErrorOf(CURLcode code, TransportPhase phase) const noex
     case CURLE_SEND_ERROR:
     case CURLE_SEND_FAIL_REWIND:
       return TransportError::kInterrupted;
+    case CURLE_PROXY:
+      return TransportError::kConnect;
     case CURLE_RECV_ERROR:
+      if (proxy_ && !request_began_) return TransportError::kConnect;  // it refused the tunnel
       // libcurl reports broken chunk framing under the same code as a reset; only its text tells.
       return text.find("hunk") != std::string_view::npos ||
                      text.find("exadecimal") != std::string_view::npos

@@ -1,5 +1,7 @@
 #include "libhotel/net/kept_sockets.h"
 
+#include <utility>
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -21,6 +23,11 @@ int LocalPort(int fd) noexcept {
   return address.any.sa_family == AF_INET ? ntohs(address.v4.sin_port) : 0;
 }
 
+// What they say counts, not who says it: every change of the configuration makes new ones.
+bool Same(const TransportOptions* a, const TransportOptions* b) noexcept {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
 }  // namespace
 
 bool NothingToRead(int fd) noexcept {
@@ -29,11 +36,12 @@ bool NothingToRead(int fd) noexcept {
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-void KeptSockets::Opened(int fd, int local_port, std::string_view remote_ip) {
+void KeptSockets::Opened(int fd, int local_port, std::string_view remote_ip,
+                         std::shared_ptr<const TransportOptions> transport) {
   if (local_port <= 0 || LocalPort(fd) != local_port) return;
   Closed(fd);
   port_of_fd_.emplace(fd, local_port);
-  by_port_.emplace(local_port, Entry{fd, std::string(remote_ip)});
+  by_port_.emplace(local_port, Entry{fd, std::string(remote_ip), std::move(transport)});
 }
 
 void KeptSockets::Closed(int fd) noexcept {
@@ -45,13 +53,18 @@ void KeptSockets::Closed(int fd) noexcept {
   port_of_fd_.erase(known);
 }
 
-bool KeptSockets::Quiet(int local_port, std::string_view remote_ip) const noexcept {
+bool KeptSockets::Fit(int local_port, std::string_view remote_ip,
+                      const TransportOptions* transport) const noexcept {
   const auto [first, last] = by_port_.equal_range(local_port);
   bool known = false;
   for (auto it = first; it != last; ++it) {
     if (it->second.remote_ip != remote_ip) continue;
-    // One address may be spoken to at several ports from the same local one: all must be quiet.
-    if (!NothingToRead(it->second.fd)) return false;
+    // One address may be spoken to at several ports from the same local one: all must be fit. On
+    // HTTP/2 others' answers may be under way, an answer names its request, and libcurl looks for
+    // the end itself.
+    if (!Same(it->second.transport.get(), transport)) return false;
+    const bool http2 = transport != nullptr && transport->http2;
+    if (!http2 && !NothingToRead(it->second.fd)) return false;
     known = true;
   }
   return known;

@@ -2,9 +2,12 @@
 #ifndef HOTEL_NET_KEPT_SOCKETS_H_
 #define HOTEL_NET_KEPT_SOCKETS_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "hotel/transport.h"
 
 namespace hotel::net {
 
@@ -15,24 +18,28 @@ bool NothingToRead(int fd) noexcept;
 /// to use. Loop thread only.
 class KeptSockets {
  public:
-  /// `fd` has been opened for a connection from `local_port` to `remote_ip`; it counts from here on
-  /// if it is that connection's.
-  void Opened(int fd, int local_port, std::string_view remote_ip);
+  /// `fd` has been opened, under these options, for a connection from `local_port` to `remote_ip`;
+  /// it counts from here on if it is that connection's.
+  void Opened(int fd, int local_port, std::string_view remote_ip,
+              std::shared_ptr<const TransportOptions> transport);
   /// Before the descriptor is closed. No effect on one that is not known.
   void Closed(int fd) noexcept;
 
   /// Whether `fd` is an open connection.
   bool Knows(int fd) const noexcept { return port_of_fd_.count(fd) != 0; }
 
-  /// False when something waits to be read on a connection with these ends: its end, an error, or
-  /// bytes that answer nothing and would pass for the answer to the next request. False as well
-  /// when no such connection is known: what cannot be looked at is not trusted.
-  bool Quiet(int local_port, std::string_view remote_ip) const noexcept;
+  /// Whether a connection with these ends may carry a request with these options. Not when
+  /// something waits to be read: its end, an error, or bytes that answer nothing and would pass for
+  /// the answer to the next request. Not when it was opened under other options. And not when no
+  /// such connection is known: what cannot be looked at is not trusted.
+  bool Fit(int local_port, std::string_view remote_ip,
+           const TransportOptions* transport) const noexcept;
 
  private:
   struct Entry {
     int fd;
     std::string remote_ip;
+    std::shared_ptr<const TransportOptions> transport;
   };
   std::unordered_multimap<int, Entry> by_port_;  // local
   std::unordered_map<int, int> port_of_fd_;

@@ -13,14 +13,22 @@ namespace {
 // What fits a signed 64-bit number; libcurl drops longer ones and reads to the connection's end.
 constexpr std::size_t kMaxLengthDigits = 18;
 
-// "HTTP/1.x SSS" and whatever reason follows. 0 when it is something else.
-int ParseStatusLine(std::string_view line) {
-  if (line.size() < 12 || line.substr(0, 7) != "HTTP/1." || !base::IsAsciiDigit(line[7]) ||
-      line[8] != ' ' || (line.size() > 12 && line[12] != ' ')) {
-    return 0;
+// The three digits of "HTTP/1.x SSS" and whatever reason follows, or of the "HTTP/2 SSS " (nothing
+// behind it) that libcurl makes for an answer in that version. Empty when it is something else.
+std::string_view StatusDigits(std::string_view line) {
+  if (line.size() == 11 && line.substr(0, 7) == "HTTP/2 " && line[10] == ' ') {
+    return line.substr(7, 3);
   }
+  const bool http1 = line.size() >= 12 && line.substr(0, 7) == "HTTP/1." &&
+                     base::IsAsciiDigit(line[7]) && line[8] == ' ' &&
+                     (line.size() == 12 || line[12] == ' ');
+  return http1 ? line.substr(9, 3) : std::string_view();
+}
+
+// 0 when it is no status line.
+int ParseStatusLine(std::string_view line) {
   int status = 0;
-  for (const char c : line.substr(9, 3)) {
+  for (const char c : StatusDigits(line)) {
     if (!base::IsAsciiDigit(c)) return 0;
     status = status * 10 + (c - '0');
   }

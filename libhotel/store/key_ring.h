@@ -1,4 +1,4 @@
-// The provider keys in plain text, so that a change of a group derives no key again.
+// The providers' secrets in plain text, so that a change of a group derives no key again.
 #ifndef HOTEL_STORE_KEY_RING_H_
 #define HOTEL_STORE_KEY_RING_H_
 
@@ -17,7 +17,12 @@
 
 namespace hotel::store {
 
-/// A cipher with a memory: one opened key per provider, valid for one ciphertext. Not thread-safe.
+/// The name under which a provider's proxy is sealed: its id alone is that of the key, so that the
+/// one never opens as the other.
+std::string ProxyName(std::string_view provider_id);
+
+/// A cipher with a memory: one opened secret per name, valid for one ciphertext. Names are provider
+/// ids and what ProxyName makes of them. Not thread-safe.
 class KeyRing {
  public:
   struct OpenedKey {
@@ -29,12 +34,12 @@ class KeyRing {
 
   /// The key behind `sealed`, decrypted at most once per ciphertext. A failure that may pass (no
   /// memory) is tried again at the next call.
-  OpenedKey Open(const std::string& provider_id, const std::optional<SealedKey>& sealed);
+  OpenedKey Open(const std::string& name, const std::optional<SealedKey>& sealed);
 
-  /// Encrypts `key` for that provider and remembers both forms. Errors as KeyCipher::Seal.
-  absl::StatusOr<SealedKey> Seal(const std::string& provider_id, const Secret& key);
+  /// Encrypts `key` under that name and remembers both forms. Errors as KeyCipher::Seal.
+  absl::StatusOr<SealedKey> Seal(const std::string& name, const Secret& key);
 
-  /// Forgets every provider that is not in `provider_ids`.
+  /// Forgets the secrets of every provider that is not in `provider_ids`.
   void KeepOnly(const std::set<std::string_view>& provider_ids);
 
  private:

@@ -21,8 +21,16 @@ namespace {
 
 constexpr const char kSelectProvider[] =
     "SELECT id, name, routing_name, provider_type, base_url, encrypted_key, key_nonce, key_salt,"
-    " enabled, fixed_models FROM providers ";
+    " enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce, proxy_salt"
+    " FROM providers ";
 constexpr const char kSelectModel[] = "SELECT id, provider_id, model_id, enabled FROM models ";
+
+// From three columns that are null together.
+std::optional<SealedKey> SealedAt(const Statement& statement, int column) {
+  if (statement.IsNull(column)) return std::nullopt;
+  return SealedKey{statement.Bytes(column), statement.Bytes(column + 1),
+                   statement.Bytes(column + 2)};
+}
 
 ProviderRow ProviderOf(const Statement& statement) {
   ProviderRow row;
@@ -31,11 +39,13 @@ ProviderRow ProviderOf(const Statement& statement) {
   row.routing_name = statement.Text(2);
   row.type = statement.Text(3);
   row.base_url = statement.Text(4);
-  if (!statement.IsNull(5)) {
-    row.key = SealedKey{statement.Bytes(5), statement.Bytes(6), statement.Bytes(7)};
-  }
+  row.key = SealedAt(statement, 5);
   row.enabled = statement.Bool(8);
   row.fixed_models = statement.Bool(9);
+  row.ca_file = statement.Text(10);
+  row.unix_socket = statement.Text(11);
+  row.http2 = statement.Bool(12);
+  row.proxy = SealedAt(statement, 13);
   return row;
 }
 
@@ -64,9 +74,9 @@ absl::StatusOr<std::optional<T>> ReadOne(absl::StatusOr<Statement> statement,
   return rows->empty() ? std::optional<T>() : std::optional<T>(std::move(rows->front()));
 }
 
-std::optional<BlobView> Part(const ProviderRow& row, std::string SealedKey::*part) {
-  if (!row.key.has_value()) return std::nullopt;
-  return BlobView{(*row.key).*part};
+std::optional<BlobView> Part(const std::optional<SealedKey>& sealed, std::string SealedKey::*part) {
+  if (!sealed.has_value()) return std::nullopt;
+  return BlobView{(*sealed).*part};
 }
 
 }  // namespace
@@ -92,21 +102,27 @@ absl::Status InsertProvider(Connection& connection, const ProviderRow& row, Wall
   return connection.Run(
       "INSERT INTO providers (name, routing_name, provider_type, base_url, encrypted_key, "
       "key_nonce,"
-      " key_salt, enabled, fixed_models, created_at, updated_at, id)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.name, row.routing_name, row.type, row.base_url, Part(row, &SealedKey::ciphertext),
-      Part(row, &SealedKey::nonce), Part(row, &SealedKey::salt), row.enabled, row.fixed_models,
-      time, time, row.id);
+      " key_salt, enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce,"
+      " proxy_salt, created_at, updated_at, id)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
+      Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
+      row.fixed_models, row.ca_file, row.unix_socket, row.http2,
+      Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
+      Part(row.proxy, &SealedKey::salt), time, time, row.id);
 }
 
 absl::Status UpdateProvider(Connection& connection, const ProviderRow& row, WallTime now) {
   return connection.Run(
       "UPDATE providers SET name = ?, routing_name = ?, provider_type = ?, base_url = ?,"
       " encrypted_key = ?, key_nonce = ?, key_salt = ?, enabled = ?, fixed_models = ?,"
-      " updated_at = ? WHERE id = ?",
-      row.name, row.routing_name, row.type, row.base_url, Part(row, &SealedKey::ciphertext),
-      Part(row, &SealedKey::nonce), Part(row, &SealedKey::salt), row.enabled, row.fixed_models,
-      base::FormatTime(now), row.id);
+      " ca_file = ?, unix_socket = ?, http2 = ?, encrypted_proxy = ?, proxy_nonce = ?,"
+      " proxy_salt = ?, updated_at = ? WHERE id = ?",
+      row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
+      Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
+      row.fixed_models, row.ca_file, row.unix_socket, row.http2,
+      Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
+      Part(row.proxy, &SealedKey::salt), base::FormatTime(now), row.id);
 }
 
 absl::Status DeleteProvider(Connection& connection, std::string_view id) {

@@ -28,6 +28,10 @@ struct ProviderRow {
   std::optional<SealedKey> key;  ///< nullopt = keyless
   bool enabled = true;
   bool fixed_models = false;
+  std::string ca_file;
+  std::string unix_socket;
+  bool http2 = false;
+  std::optional<SealedKey> proxy;  ///< its URL, which may hold a password; nullopt = none
   friend bool operator==(const ProviderRow&, const ProviderRow&) = default;
 };
 

@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kMaxNameBytes = 100;
 constexpr std::size_t kMaxTypeBytes = 64;
 constexpr std::size_t kMaxUrlBytes = 500;
+constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxKeyBytes = 8192;  // signed tokens run to kilobytes
 constexpr std::size_t kMaxModelIdBytes = 256;
 constexpr std::size_t kMaxModels = 10000;
@@ -54,7 +55,10 @@ absl::StatusOr<ProviderSpec> NormalizeProvider(const ProviderSpec& spec) {
   for (const absl::Status& status :
        {CheckName(result.name), CheckText("provider type", result.type, 1, kMaxTypeBytes),
         CheckText("base_url", result.base_url, 1, kMaxUrlBytes),
-        CheckText("api_key", result.api_key.Reveal(), 0, kMaxKeyBytes)}) {
+        CheckText("api_key", result.api_key.Reveal(), 0, kMaxKeyBytes),
+        CheckText("ca_file", result.transport.ca_file, 0, kMaxPathBytes),
+        CheckText("proxy", result.transport.proxy.Reveal(), 0, kMaxUrlBytes),
+        CheckText("unix_socket", result.transport.unix_socket, 0, kMaxPathBytes)}) {
     if (!status.ok()) return status;
   }
   if (!spec.models.has_value()) return result;

@@ -42,6 +42,16 @@ absl::StatusOr<std::shared_ptr<const GroupSnapshot>> LoadSnapshot(Connection& co
     provider->key_state = opened.state;
     provider->api_key = std::move(opened.key);
     provider->fixed_models = row.fixed_models;
+    TransportOptions transport{row.ca_file, {}, row.unix_socket, row.http2};
+    if (row.proxy.has_value()) {
+      KeyRing::OpenedKey proxy = keys.Open(ProxyName(row.id), row.proxy);
+      // Nobody who set a proxy wants the provider contacted without it.
+      if (proxy.state != KeyState::kReady) provider->key_state = KeyState::kUndecryptable;
+      transport.proxy = std::move(proxy.key);
+    }
+    if (!transport.IsDefault()) {
+      provider->transport = std::make_shared<const TransportOptions>(std::move(transport));
+    }
     providers.push_back(std::move(provider));
   }
   keys.KeepOnly(provider_ids);

@@ -26,15 +26,14 @@ namespace {
 
 absl::Status ProviderNotFound() { return absl::NotFoundError("provider not found"); }
 
-/// The stored form of the key `wanted`: the one that is there when it opens to the same key.
-absl::StatusOr<std::optional<SealedKey>> SealIfChanged(KeyRing& keys,
-                                                       const std::string& provider_id,
+/// The stored form of the secret `wanted`: the one that is there when it opens to the same.
+absl::StatusOr<std::optional<SealedKey>> SealIfChanged(KeyRing& keys, const std::string& name,
                                                        const std::optional<SealedKey>& stored,
                                                        const Secret& wanted) {
   if (wanted.empty()) return std::optional<SealedKey>();
-  const KeyRing::OpenedKey opened = keys.Open(provider_id, stored);
+  const KeyRing::OpenedKey opened = keys.Open(name, stored);
   if (opened.state == KeyState::kReady && opened.key == wanted) return stored;
-  absl::StatusOr<SealedKey> sealed = keys.Seal(provider_id, wanted);
+  absl::StatusOr<SealedKey> sealed = keys.Seal(name, wanted);
   if (!sealed.ok()) return sealed.status();
   return std::optional<SealedKey>(*std::move(sealed));
 }
@@ -69,6 +68,13 @@ absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec
       SealIfChanged(writer.keys, after.id, after.key, spec.api_key);
   if (!key.ok()) return key.status();
   after.key = *std::move(key);
+  after.ca_file = spec.transport.ca_file;
+  after.unix_socket = spec.transport.unix_socket;
+  after.http2 = spec.transport.http2;
+  absl::StatusOr<std::optional<SealedKey>> proxy =
+      SealIfChanged(writer.keys, ProxyName(after.id), after.proxy, spec.transport.proxy);
+  if (!proxy.ok()) return proxy.status();
+  after.proxy = *std::move(proxy);
 
   absl::Status status;
   if (!before->has_value()) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "libhotel/net/curl_options.h"
 #include "tests/support/catch.h"
 
 namespace hotel::net {
@@ -57,8 +58,8 @@ TEST_CASE("heads of interim answers are swallowed") {
 TEST_CASE("what is not HTTP is a protocol error") {
   const std::string line = GENERATE(
       "HELLO", "HTTP/1.1 abc", "HTTP/1.1 99", "HTTP/1.1 099 X", "HTTP/1.1 600 X", "HTTP/1.1 999 X",
-      "HTTP/1.1 000 X", "HTTP/1.1 2000 X", "HTTP/1.1 20", "HTTP/2 200 OK", "HTTP/1.1  200 OK",
-      "HTTP/1.x 200 OK", "http/1.1 200 OK", "", "ICY 200 OK");
+      "HTTP/1.1 000 X", "HTTP/1.1 2000 X", "HTTP/1.1 20", "HTTP/2 200 OK", "HTTP/2 200",
+      "HTTP/2 20x ", "HTTP/1.1  200 OK", "HTTP/1.x 200 OK", "http/1.1 200 OK", "", "ICY 200 OK");
   CAPTURE(line);
   ResponseHead head(kLimits);
   CHECK(head.Feed(line + "\r\n") == Progress::kProtocol);
@@ -114,6 +115,19 @@ TEST_CASE("endless interim heads count against the same bound") {
     lines.push_back("");
   }
   CHECK(FeedAll(&head, lines) == Progress::kTooLarge);
+}
+
+TEST_CASE("the head that libcurl makes of an HTTP/2 answer is one") {
+  ResponseHead head({1000, 5});
+  REQUIRE(FeedAll(&head, {"HTTP/2 429 ", "retry-after: 3", ""}) == Progress::kFinal);
+  CHECK(head.status() == 429);
+}
+
+TEST_CASE("HTTP/2 is offered from libcurl 8.4 on") {
+  CHECK_FALSE(Http2IsSafe(0x075801));
+  CHECK_FALSE(Http2IsSafe(0x0803ff));
+  CHECK(Http2IsSafe(0x080400));
+  CHECK(Http2IsSafe(0x080e01));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "fmt/format.h"
 #include "libhotel/base/strings.h"
@@ -29,14 +31,22 @@ std::size_t ContentLength(const std::string& head) {
 }  // namespace
 
 ScriptedServer::ScriptedServer(Script script, Options options)
-    : script_(std::move(script)), options_(options) {
-  listener_.Reset(::socket(options_.ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    : script_(std::move(script)), options_(std::move(options)) {
+  const int ip = options_.ipv6 ? AF_INET6 : AF_INET;
+  listener_.Reset(
+      ::socket(options_.unix_path.empty() ? ip : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   Require(listener_.valid(), "socket");
   if (options_.receive_buffer > 0) {  // before listen: accepted sockets inherit it
     ::setsockopt(listener_.get(), SOL_SOCKET, SO_RCVBUF, &options_.receive_buffer,
                  sizeof(options_.receive_buffer));
   }
-  if (options_.ipv6) {
+  if (!options_.unix_path.empty()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    options_.unix_path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    Require(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0,
+            "bind");
+  } else if (options_.ipv6) {
     sockaddr_in6 address{};
     address.sin6_family = AF_INET6;
     address.sin6_addr = in6addr_loopback;
@@ -67,6 +77,7 @@ ScriptedServer::~ScriptedServer() {
   ::shutdown(listener_.get(), SHUT_RDWR);
   acceptor_.join();
   for (std::thread& script : scripts_) script.join();
+  if (!options_.unix_path.empty()) ::unlink(options_.unix_path.c_str());
 }
 
 std::string ScriptedServer::Url(std::string_view path) const {
@@ -161,6 +172,12 @@ void ScriptedServer::Release() {
     released_ = true;
   }
   changed_.notify_all();
+}
+
+bool Peer::StartTls(ssl_ctx_st* context) {
+  ssl_ = ::SSL_new(context);
+  ::SSL_set_fd(ssl_, fd_.get());
+  return ::SSL_accept(ssl_) == 1;
 }
 
 long Peer::Read(char* out, std::size_t size) {

@@ -41,6 +41,8 @@ class Peer {
   const std::string& head() const { return head_; }
   const std::string& body() const { return body_; }
 
+  /// Speaks TLS from here on; false when the handshake failed. The server's own TLS must be off.
+  bool StartTls(ssl_ctx_st* context);
   /// False once the connection is broken.
   bool Send(std::string_view bytes);
   /// Lets time pass: this is how scripts pace what they send. Ends early with the server.
@@ -78,8 +80,9 @@ class ScriptedServer {
   using Script = std::function<void(Peer&)>;
   struct Options {
     bool ipv6 = false;
-    ssl_ctx_st* tls = nullptr;  ///< speaks TLS; connections whose handshake fails run no script
-    int receive_buffer = 0;     ///< SO_RCVBUF of accepted sockets; 0 = the system's
+    ssl_ctx_st* tls = nullptr;   ///< speaks TLS; connections whose handshake fails run no script
+    int receive_buffer = 0;      ///< SO_RCVBUF of accepted sockets; 0 = the system's
+    std::string unix_path = {};  ///< listens there instead of on a port
   };
 
   explicit ScriptedServer(Script script) : ScriptedServer(std::move(script), Options{}) {}

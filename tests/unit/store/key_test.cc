@@ -168,6 +168,37 @@ TEST_CASE("store: with the wrong master key it opens, keys are undecryptable, gr
   CHECK(f.Find("p1")->key_state == KeyState::kReady);
 }
 
+TEST_CASE("store: a proxy opens with its master key only, and without it the provider is out") {
+  FileFixture f;
+  ProviderSpec spec = SpecOf("a");
+  spec.transport.proxy = Secret("http://user:hunter2@proxy.test:3128");
+  Must(f.store->UpsertProvider(spec));
+  CHECK(f.Find("a")->key_state == KeyState::kKeyless);
+  f.Reopen(kMasterKey);
+  REQUIRE(f.Find("a")->transport != nullptr);
+  CHECK(f.Find("a")->transport->proxy == spec.transport.proxy);
+  f.Reopen("the wrong one");
+  CHECK(f.Find("a")->key_state == KeyState::kUndecryptable);
+  f.Reopen("");
+  const absl::Status status = f.store->UpsertProvider(spec).status();
+  CHECK(absl::IsFailedPrecondition(status));
+  f.store.reset();
+  for (const char* suffix : {"", "-wal"}) {
+    CHECK(FileBytes(f.path + suffix).find("hunter2") == std::string::npos);
+  }
+}
+
+TEST_CASE("store: a key moved to the place of the proxy does not open there") {
+  FileFixture f;
+  Must(f.store->UpsertProvider(SpecOf("a", "sk-a")));
+  f.store.reset();
+  RawDatabase(f.path).Run(
+      "UPDATE providers SET encrypted_proxy = encrypted_key, proxy_nonce = key_nonce,"
+      " proxy_salt = key_salt");
+  f.Reopen(kMasterKey);
+  CHECK(f.Find("a")->key_state == KeyState::kUndecryptable);
+}
+
 TEST_CASE("store: a ciphertext moved to another row does not open there") {
   FileFixture f;
   Must(f.store->UpsertProvider(SpecOf("a", "sk-a")));

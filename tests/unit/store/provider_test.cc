@@ -89,6 +89,37 @@ TEST_CASE("provider: a key that cannot stand in a header is refused without bein
   CHECK(status.message().find("sk-injected") == absl::string_view::npos);
 }
 
+TEST_CASE("provider: what is particular to its connections is stored, changed and taken back") {
+  Fixture f;
+  ProviderSpec spec = SpecOf("a", "sk-a");
+  Must(f.store->UpsertProvider(spec));
+  CHECK(f.Find("a")->transport == nullptr);
+  spec.transport.ca_file = "/etc/roots.pem";
+  spec.transport.proxy = Secret("http://user:pw@proxy.test:3128");
+  spec.transport.unix_socket = "/run/model.sock";
+  spec.transport.http2 = true;
+  Must(f.store->UpsertProvider(spec));
+  REQUIRE(f.Find("a")->transport != nullptr);
+  CHECK(*f.Find("a")->transport == spec.transport);
+  CHECK(f.Find("a")->api_key == Secret("sk-a"));
+  // A group's change rebuilds the snapshot and forgets nothing.
+  AddModels(*f.store, 1);
+  CHECK(*f.Find("a")->transport == spec.transport);
+  spec.transport = {};
+  Must(f.store->UpsertProvider(spec));
+  CHECK(f.Find("a")->transport == nullptr);
+  CHECK(f.Find("a")->api_key == Secret("sk-a"));
+}
+
+TEST_CASE("provider: a proxy that cannot be one text is refused without being shown") {
+  Fixture f;
+  ProviderSpec spec = SpecOf("a");
+  spec.transport.proxy = Secret("http://user:hunter2@proxy.test\r\nx: 1");
+  const absl::Status status = f.store->UpsertProvider(spec).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(status.message().find("hunter2") == absl::string_view::npos);
+}
+
 TEST_CASE("provider: a fixed list enables its models and disables the others") {
   Fixture f;
   ProviderSpec spec = SpecOf("a");
