@@ -109,10 +109,10 @@ class Ceiling {
   const int max_in_flight_;
   std::unique_ptr<SettingsSource> settings_;
   std::unique_ptr<InflightLimiter> limiter_;
-  std::vector<Client> clients_;
   std::multimap<TimePoint, std::function<void()>> agenda_;
   TimePoint now_{};
   int busy_ = 0;
+  std::vector<Client> clients_;  // first to go: a dying slot may still call the next in line
 };
 
 }  // namespace
