@@ -2,6 +2,7 @@
 #ifndef HOTEL_NET_CURL_MULTI_H_
 #define HOTEL_NET_CURL_MULTI_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,8 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   ~CurlMulti();
 
   std::shared_ptr<Transfer> Start(UpstreamRequest request, ResponseHandler* handler);
+  /// Transfers that were begun and have not ended.
+  std::size_t running() const noexcept { return running_.size() + to_add_.size(); }
   void Resume(const std::shared_ptr<Transfer>& transfer);
   /// Closes the connection now and delivers OnDone(kCancelled) in a later turn.
   void Cancel(const std::shared_ptr<Transfer>& transfer);
