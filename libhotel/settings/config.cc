@@ -36,6 +36,7 @@ struct Blocks {
   NodePtr flat = missing;
   NodePtr providers = missing;
   NodePtr groups = missing;
+  NodePtr virtual_models = missing;
   NodePtr keys = missing;
   std::vector<OptionWrite> dotted;
 };
@@ -45,7 +46,8 @@ Blocks SplitBlocks(Reader* reader, const Node& root) {
   const std::vector<std::pair<std::string, NodePtr*>> fixed = {
       {"server", &blocks.server},          {"profile", &blocks.profile},
       {"settings", &blocks.flat},          {"providers", &blocks.providers},
-      {"failover_groups", &blocks.groups}, {"virtual_keys", &blocks.keys}};
+      {"failover_groups", &blocks.groups}, {"virtual_models", &blocks.virtual_models},
+      {"virtual_keys", &blocks.keys}};
   const std::vector<std::string> option_blocks = OptionNames("", false);
   std::vector<std::string> known = option_blocks;
   for (const auto& [name, node] : fixed) known.push_back(name);
@@ -113,6 +115,7 @@ ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLoo
   config.settings = Merge(layers);
   Report(&reader, CheckLayers(layers, config.settings));
   config.groups = ReadGroups(&reader, *blocks.groups, providers);
+  config.virtual_models = ReadVirtualModels(&reader, *blocks.virtual_models, providers);
   config.virtual_keys = ReadVirtualKeys(&reader, *blocks.keys);
   config.providers = std::move(providers.specs);
   reader.Finish(&result);

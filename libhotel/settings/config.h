@@ -14,6 +14,7 @@
 #include "hotel/hotel.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
+#include "hotel/virtual_model.h"
 
 #include "libhotel/settings/layers.h"
 
@@ -61,6 +62,7 @@ struct Config {
   Settings settings;  ///< what comes out of it
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
+  std::vector<VirtualModelSpec> virtual_models;  ///< base::CheckVirtualModels finds nothing wrong
   std::vector<VirtualKeySpec> virtual_keys;
 };
 

@@ -29,38 +29,6 @@ std::vector<std::string> ProviderNames(const ProviderSection& providers) {
   return names;
 }
 
-// "<provider>/<model>" with the provider in routing form; nullopt when an error was added.
-std::optional<std::string> ReadMember(Reader* reader, const Node& node, const std::string& path,
-                                      const ProviderSection& providers) {
-  const auto text = reader->Scalar(node, path, "<provider>/<model>");
-  if (!text) return std::nullopt;
-  const std::size_t slash = text->value.find('/');
-  if (slash == 0 || slash == std::string::npos || slash + 1 == text->value.size() ||
-      !IsCleanText(text->value)) {
-    reader->Error(
-        node.line, path,
-        fmt::format("{} does not name a model; write <provider>/<model>", Quoted(text->source)));
-    return std::nullopt;
-  }
-  const std::string provider = RoutingName(std::string_view(text->value).substr(0, slash));
-  const std::string model = text->value.substr(slash + 1);
-  const auto it = providers.by_routing_name.find(provider);
-  if (it == providers.by_routing_name.end()) {
-    reader->Error(node.line, path,
-                  fmt::format("names the provider {}, which is not under providers{}",
-                              Quoted(provider), Suggestion(provider, ProviderNames(providers))));
-    return std::nullopt;
-  }
-  const std::optional<std::vector<std::string>>& models = it->second.models;
-  if (models && std::find(models->begin(), models->end(), model) == models->end()) {
-    reader->Error(node.line, path,
-                  fmt::format("names the model {}, which is not in the list of provider {}{}",
-                              Quoted(model), Quoted(provider), Suggestion(model, *models)));
-    return std::nullopt;
-  }
-  return provider + "/" + model;
-}
-
 GroupSpec ReadGroup(Reader* reader, std::string name, const Node& node, const std::string& path,
                     const ProviderSection& providers) {
   GroupSpec group;
@@ -73,7 +41,10 @@ GroupSpec ReadGroup(Reader* reader, std::string name, const Node& node, const st
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < items->size(); ++i) {
     const Node& item = *(*items)[i];
-    std::optional<std::string> member = ReadMember(reader, item, Join(path, i), providers);
+    const auto text = reader->Scalar(item, Join(path, i), "<provider>/<model>");
+    if (!text) continue;
+    std::optional<std::string> member =
+        CheckMember(reader, *text, item.line, Join(path, i), providers);
     if (!member) continue;
     const auto [first, added] = seen.emplace(*member, i);
     if (!added) {
@@ -156,6 +127,35 @@ struct KeySection {
 };
 
 }  // namespace
+
+std::optional<std::string> CheckMember(Reader* reader, const Text& text, int line,
+                                       const std::string& path, const ProviderSection& providers) {
+  const std::size_t slash = text.value.find('/');
+  if (slash == 0 || slash == std::string::npos || slash + 1 == text.value.size() ||
+      !IsCleanText(text.value)) {
+    reader->Error(
+        line, path,
+        fmt::format("{} does not name a model; write <provider>/<model>", Quoted(text.source)));
+    return std::nullopt;
+  }
+  const std::string provider = RoutingName(std::string_view(text.value).substr(0, slash));
+  const std::string model = text.value.substr(slash + 1);
+  const auto it = providers.by_routing_name.find(provider);
+  if (it == providers.by_routing_name.end()) {
+    reader->Error(line, path,
+                  fmt::format("names the provider {}, which is not under providers{}",
+                              Quoted(provider), Suggestion(provider, ProviderNames(providers))));
+    return std::nullopt;
+  }
+  const std::optional<std::vector<std::string>>& models = it->second.models;
+  if (models && std::find(models->begin(), models->end(), model) == models->end()) {
+    reader->Error(line, path,
+                  fmt::format("names the model {}, which is not in the list of provider {}{}",
+                              Quoted(model), Quoted(provider), Suggestion(model, *models)));
+    return std::nullopt;
+  }
+  return provider + "/" + model;
+}
 
 std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
                                   const ProviderSection& providers) {

@@ -50,9 +50,16 @@ struct ProviderSection {
 };
 void ReadProviders(Reader* reader, const Node& node, bool allow_http, ProviderSection* section);
 
+/// "<provider>/<model>" with the provider in routing form, when both are there; nullopt when an
+/// error was added.
+std::optional<std::string> CheckMember(Reader* reader, const Text& text, int line,
+                                       const std::string& path, const ProviderSection& providers);
 /// `failover_groups:`.
 std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
                                   const ProviderSection& providers);
+/// `virtual_models:`.
+std::vector<VirtualModelSpec> ReadVirtualModels(Reader* reader, const Node& node,
+                                                const ProviderSection& providers);
 /// `virtual_keys:`.
 std::vector<VirtualKeySpec> ReadVirtualKeys(Reader* reader, const Node& node);
 

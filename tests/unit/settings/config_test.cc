@@ -160,7 +160,7 @@ TEST_CASE("Unknown keys name the nearest known one, or all of them") {
   CHECK(Errors("zzz: 1\n") ==
         "h.yaml:1: zzz: unknown key; known ones are: failover, inflight_limiter, rate_limit, "
         "resilience, stream, timeouts, server, profile, settings, providers, failover_groups, "
-        "virtual_keys");
+        "virtual_models, virtual_keys");
   CHECK(Errors("settings: {request_timout: 1s}\n") ==
         "h.yaml:1: settings.request_timout: unknown key; did you mean \"request_timeout\"?");
   CHECK(Errors("resilience: {zzz: {}}\n") ==
