@@ -85,6 +85,9 @@ class Hotel {
   virtual FailoverGroupStore& groups() noexcept = 0;
   virtual ProviderStore& providers() noexcept = 0;
   virtual CircuitBreaker& circuits() noexcept = 0;
+  virtual InflightLimiter& inflight() noexcept = 0;
+  /// The last exhausted 429 of every provider.
+  virtual CapLedger& caps() noexcept = 0;
 
   /// Ends running calls (see Router::EndAll) and stops the loop; the store stays readable. Not on
   /// the loop thread. Idempotent. A request started after it is answered 503, inside Start.

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotel/circuit_breaker.h"
@@ -28,6 +29,12 @@ struct AttemptRecord {
   Duration duration{};
   std::optional<Duration> ttft;  ///< first output frame, from the request's arrival; streams only
   BreakerEffect breaker = BreakerEffect::kNoop;
+  /// What a 429 was read as: "saturated", "exhausted", "unknown"; "" for anything else. Static
+  /// storage.
+  std::string_view rate_limit;
+  /// The wording that decided it, "" when headers or nothing did. Static storage.
+  std::string_view phrase;
+  bool hedged = false;  ///< it ran in a race
 };
 
 /// One finished request. No prompt, answer or secret is ever in it.

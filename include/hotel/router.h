@@ -9,12 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "hotel/cap_ledger.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/clock.h"
 #include "hotel/dispatcher.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
+#include "hotel/inflight_limiter.h"
 #include "hotel/loop.h"
+#include "hotel/rate_limit.h"
 #include "hotel/request_log.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
@@ -121,6 +124,9 @@ struct RouterDeps {
   Dispatcher* dispatcher = nullptr;  ///< belongs to `loop`
   FailoverGroupStore* groups = nullptr;
   CircuitBreaker* breaker = nullptr;
+  const RateLimitClassifier* classifier = nullptr;  ///< may be null: no 429 is read
+  InflightLimiter* limiter = nullptr;               ///< may be null: nothing is limited
+  CapLedger* ledger = nullptr;                      ///< may be null
   const SettingsSource* settings = nullptr;
   RequestLog* log = nullptr;
   /// Seed of backoff jitter and ids; the same seed and events give the same decisions.

@@ -55,9 +55,10 @@ enum class ErrorKind {
   kProviderModelGone,       ///< 404
   kProviderNotEntitled,     ///< 401, 402, 403: credential, billing or plan
   kProviderBadRequest,      ///< any other 4xx: the provider refused the payload
-  kProviderSaturated,       ///< 429, or every candidate skipped until its circuit returns
-  kProviderQuotaExhausted,  ///< every skip waits out a quota pin
-  kProviderTimeout,         ///< no head, no first output in time
+  kProviderSaturated,       ///< busy: a 429 that says so, no slot, or every circuit open
+  kProviderQuotaExhausted,  ///< spent: a 429 that says so, or every skip waits out a quota pin
+  kProviderTimeout,         ///< no head, no first output, no more output in time
+  kHedgeSuperseded,         ///< another candidate won the race
   kFailoverTimeout,         ///< the request's overall deadline passed
   kInternal,                ///< the gateway itself: shutdown, lost key
   kValidation,              ///< the request could not be understood or names nothing

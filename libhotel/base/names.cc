@@ -21,6 +21,8 @@ const char* ErrorKindName(ErrorKind kind) noexcept {
       return "provider_bad_request";
     case ErrorKind::kProviderSaturated:
       return "provider_saturated";
+    case ErrorKind::kHedgeSuperseded:
+      return "hedge_superseded";
     case ErrorKind::kProviderQuotaExhausted:
       return "provider_quota_exhausted";
     case ErrorKind::kProviderTimeout:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "libhotel/decide/push.h"
 #include "libhotel/decide/retry.h"
 #include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
@@ -10,18 +11,24 @@
 namespace hotel::decide {
 namespace {
 
+using Kind = AttemptEnd::Kind;
+
+// Behind this many frames a stream has shown that it works, and longer pauses are let pass (facts
+// f).
+constexpr std::uint64_t kTrustedFrames = 50;
+
 Duration AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept {
   return Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);
 }
 
-// In place: moving a whole Action makes GCC 12 suspect the alternatives that are not there.
-template <typename T>
-void Push(std::vector<Action>* out, T action) {
-  out->emplace_back(std::in_place_type<T>, std::move(action));
-}
-
 void KeepEarlier(std::optional<TimePoint>* kept, TimePoint other) noexcept {
   if (!kept->has_value() || other < **kept) *kept = other;
+}
+
+// A 2xx read to its end, whatever was in it.
+bool IsClean(const AttemptEnd& end) noexcept {
+  return end.kind == Kind::kAnswer || end.kind == Kind::kEmptyCharged ||
+         end.kind == Kind::kEmptyAnswer || end.kind == Kind::kBadAnswer;
 }
 
 }  // namespace
@@ -29,7 +36,10 @@ void KeepEarlier(std::optional<TimePoint>* kept, TimePoint other) noexcept {
 AttemptMachine::AttemptMachine(Plan plan)
     : plan_(std::move(plan)),
       random_(plan_.seed),
+      racing_(plan_.streaming && !plan_.direct && plan_.candidates.size() > 1 &&
+              plan_.settings->hedging.enabled),
       open_circuits_(plan_.skipped_open),
+      pinned_circuits_(plan_.skipped_pinned),
       earliest_retry_(plan_.earliest_retry) {
   const TimeoutSettings& timeouts = plan_.settings->timeouts;
   if (timeouts.deadline_factor > 0) {
@@ -44,103 +54,147 @@ void AttemptMachine::Handle(const Event& event, TimePoint now, Actions* out) {
 }
 
 std::optional<TimePoint> AttemptMachine::next_wake() const {
-  if (paused_at_) return std::nullopt;
-  switch (phase_) {
-    case Phase::kIdle:
-    case Phase::kFinished:
-      return std::nullopt;
-    case Phase::kAdmission:
-      return overall_deadline_;
-    case Phase::kBackoff:
-      return overall_deadline_ ? std::min(*overall_deadline_, backoff_until_) : backoff_until_;
-    case Phase::kBetweenTries:
-      return std::min(NextDeadline().at, attempt_.try_start);
-    case Phase::kRunning:
-      break;
+  if (phase_ != Phase::kWorking || paused_at_) return std::nullopt;
+  std::optional<TimePoint> wake = overall_deadline_;
+  const auto consider = [&](const std::optional<TimePoint>& at) {
+    if (at) KeepEarlier(&wake, *at);
+  };
+  for (const Live& live : live_) {
+    if (live.phase == Live::Phase::kAsked) continue;
+    consider(NextDeadline(live).at);
+    if (live.phase == Live::Phase::kBetweenTries) consider(live.try_start);
   }
-  return NextDeadline().at;
+  consider(backoff_until_);
+  consider(hedge_at_);
+  consider(repeat_at_);
+  if (awaiting_) consider(slots_until_);
+  return wake;
 }
 
 // --- events ---------------------------------------------------------------------------------
 
 void AttemptMachine::On(const Begin&, TimePoint now, Actions* out) {
-  if (phase_ == Phase::kIdle) Next(now, out);
+  if (phase_ != Phase::kIdle) return;
+  phase_ = Phase::kWorking;
+  Next(now, out);
 }
 
 void AttemptMachine::On(const Admitted& event, TimePoint now, Actions* out) {
-  if (phase_ != Phase::kAdmission || event.attempt != attempt_.index) return;
-  if (OverallPassed(now)) {
-    Abandon(ErrorKind::kFailoverTimeout, out);
-    last_timeout_ = TimeoutKind::kOverall;
-    return Done(FailureAnswer(TimeoutKind::kOverall), out);
+  Live* live = Asked(event.attempt);
+  if (live == nullptr) return;
+  if (committed() || OverallPassed(now)) {
+    Abandon(*live, committed() ? ErrorKind::kHedgeSuperseded : ErrorKind::kFailoverTimeout, out);
+    Remove(event.attempt);
+    if (!committed()) OverallTimedOut(out);
+    return;
   }
-  attempt_.start = now;
-  attempt_.probe = event.probe;
+  live->start = now;
+  live->probe = event.probe;
   ++started_;
   ++contacted_;
   last_timeout_.reset();
-  StartTry(now, out);
+  if (live->candidate == slot_for_) {
+    // What comes of this one is the answer: whoever waited for a slot does not begin anew.
+    slot_taken_ = repeated_ = true;
+    repeat_at_.reset();
+  }
+  if (racing_ && cursor_ < static_cast<int>(plan_.candidates.size())) {
+    hedge_at_ = After(now, std::max(plan_.settings->hedging.delay, kMinHedgeDelay));
+  }
+  StartTry(*live, now, out);
 }
 
 void AttemptMachine::On(const Refused& event, TimePoint now, Actions* out) {
-  if (phase_ != Phase::kAdmission || event.attempt != attempt_.index) return;
-  ++open_circuits_;
-  KeepEarlier(&earliest_retry_, event.retry_at);
+  const Live* live = Asked(event.attempt);
+  if (live == nullptr) return;
+  const int candidate = live->candidate;
+  Remove(event.attempt);
+  switch (event.why) {
+    case Refused::Why::kBusy:
+      NoteBusy(candidate);
+      break;
+    case Refused::Why::kCapacity:
+      ++no_capacity_;
+      break;
+    case Refused::Why::kCircuit:
+      ++open_circuits_;
+      if (event.pinned) ++pinned_circuits_;
+      KeepEarlier(&earliest_retry_, event.retry_at);
+      break;
+  }
+  if (committed()) return;
+  // Its circuit opened while it was waited for.
+  if (event.why != Refused::Why::kBusy) {
+    busy_.erase(std::remove(busy_.begin(), busy_.end(), candidate), busy_.end());
+  }
+  slot_for_ = -1;
   Next(now, out);
 }
 
 void AttemptMachine::On(const HeadSeen& event, TimePoint, Actions*) {
-  if (!Running(event.attempt)) return;
-  attempt_.head_seen = true;
-  attempt_.head_status = event.status;
+  Live* live = Running(event.attempt);
+  if (live == nullptr) return;
+  live->head_seen = true;
+  live->head_status = event.status;
 }
 
-void AttemptMachine::On(const FirstOutput& event, TimePoint, Actions* out) {
-  if (!Running(event.attempt) || !plan_.streaming || committed_) return;
-  attempt_.head_seen = true;
-  committed_ = true;
-  last_contact_ = attempt_.index;
-  Push(out, Commit{attempt_.index});
+void AttemptMachine::On(const FirstEvent& event, TimePoint now, Actions*) {
+  Live* live = Running(event.attempt);
+  if (live != nullptr && !live->first_event) live->first_event = now;
+}
+
+void AttemptMachine::On(const FirstOutput& event, TimePoint now, Actions* out) {
+  Live* live = Running(event.attempt);
+  if (live == nullptr || !plan_.streaming || committed()) return;
+  live->head_seen = true;
+  if (!live->first_event) live->first_event = now;
+  committed_ = last_contact_ = live->index;
+  last_progress_ = now;
+  StopOthers(event.attempt, ErrorKind::kHedgeSuperseded, out);
+  Push(out, Commit{event.attempt});
+  live = Running(event.attempt);
+  const CircuitBreakerSettings& breaker = settings(*live).circuit_breaker;
+  if (breaker.stream_verdict == CircuitBreakerSettings::StreamVerdict::kStart) {
+    AttemptEnd good;
+    good.status = live->head_status;
+    Push(out, SettleCircuit{live->index, Judge(*live, good, now)});
+    live->settled = true;
+  }
 }
 
 void AttemptMachine::On(const Ended& event, TimePoint now, Actions* out) {
-  if (!Running(event.attempt)) return;
-  const AttemptEnd end = Normalized(event.end, committed_);
-  if (!TryAgainLater(end, now)) Settle(end, now, out);
-}
-
-// The end of the last try is the end of the attempt.
-void AttemptMachine::Settle(const AttemptEnd& end, TimePoint now, Actions* out) {
-  last_contact_ = attempt_.index;
-  Report(JudgeEnd(end, settings().circuit_breaker), KindOf(end), out);
-  if (committed_) return EndedBehindCommit(end, out);
-  if (end.kind == AttemptEnd::Kind::kAnswer || end.kind == AttemptEnd::Kind::kEmptyCharged) {
-    committed_ = true;
-    Push(out, Commit{attempt_.index});
-    return EndedBehindCommit(end, out);
-  }
-  last_failure_ = FailureAnswer(end);
-  if (!FailsOver(end, settings().failover)) return NobodyLeft(out);
-  pause_due_ = true;
-  Next(now, out);
+  Live* live = Running(event.attempt);
+  if (live == nullptr) return;
+  const AttemptEnd end = Normalized(event.end, committed());
+  if (TryAgainLater(*live, end, now)) return;
+  const Live over = *live;
+  Remove(event.attempt);
+  Settle(over, end, now, out);
 }
 
 void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
-  if (!Running(event.attempt) || committed_) return;
+  Live* live = Running(event.attempt);
+  if (live == nullptr || committed()) return;
+  const Live over = *live;
+  Remove(event.attempt);
   // Once a try went out, the attempt ended the way that one did.
-  if (attempt_.repeats > 0) return Settle(attempt_.last_try, now, out);
-  Abandon(ErrorKind::kInternal, out);
+  if (over.repeats > 0) return Settle(over, over.last_try, now, out);
+  Abandon(over, ErrorKind::kInternal, out);
   --contacted_;
   unsendable_ = true;
   Next(now, out);
 }
 
+void AttemptMachine::On(const SlotFree& event, TimePoint now, Actions* out) {
+  const bool waited = std::find(busy_.begin(), busy_.end(), event.candidate) != busy_.end();
+  if (!awaiting_ || !waited || !live_.empty()) return;
+  if (now >= *slots_until_) return FinalAnswer(now, out);
+  slot_for_ = event.candidate;
+  Ask(event.candidate, out);
+}
+
 void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
-  if (Live()) {
-    last_contact_ = attempt_.index;
-    Push(out, CancelAttempt{attempt_.index});
-    Abandon(ErrorKind::kClientDisconnect, out);
-  }
+  StopOthers(-1, ErrorKind::kClientDisconnect, out);
   Finish finish;
   finish.how = Finish::How::kClientGone;
   finish.kind = ErrorKind::kClientDisconnect;
@@ -148,13 +202,9 @@ void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
 }
 
 void AttemptMachine::On(const Shutdown&, TimePoint, Actions* out) {
-  if (Live()) {
-    last_contact_ = attempt_.index;
-    Push(out, CancelAttempt{attempt_.index});
-    Abandon(ErrorKind::kInternal, out);
-  }
+  StopOthers(-1, ErrorKind::kInternal, out);
   Finish finish;
-  finish.how = committed_ ? Finish::How::kServedBroken : Finish::How::kGatewayError;
+  finish.how = committed() ? Finish::How::kServedBroken : Finish::How::kGatewayError;
   finish.reason = Finish::Reason::kShutdown;
   finish.kind = ErrorKind::kInternal;
   Done(finish, out);
@@ -163,149 +213,180 @@ void AttemptMachine::On(const Shutdown&, TimePoint, Actions* out) {
 // Deadlines stand still while the client holds up its own stream; whoever serves the client bounds
 // that.
 void AttemptMachine::On(const ClientPaused& event, TimePoint now, Actions*) {
-  if (!committed_ || event.paused == paused_at_.has_value()) return;
+  if (!committed() || event.paused == paused_at_.has_value()) return;
   if (event.paused) {
     paused_at_ = now;
     return;
   }
   const Duration held = now - *paused_at_;
   paused_at_.reset();
-  attempt_.start = After(attempt_.start, held);
+  if (Live* live = Running(committed_)) live->start = After(live->start, held);
+  last_progress_ = After(last_progress_, held);
   if (overall_deadline_) overall_deadline_ = After(*overall_deadline_, held);
 }
 
 void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
-  if (phase_ == Phase::kIdle || paused_at_) return;
-  if (OverallPassed(now)) return TimedOut(TimeoutKind::kOverall, now, out);
-  if (phase_ == Phase::kBackoff && now >= backoff_until_) return Ask(out);
-  if (!Live()) return;
-  const Deadline deadline = NextDeadline();
-  if (now >= deadline.at) return TimedOut(deadline.kind, now, out);
-  if (phase_ == Phase::kBetweenTries && now >= attempt_.try_start) StartTry(now, out);
+  if (phase_ != Phase::kWorking || paused_at_) return;
+  if (awaiting_ && now >= *slots_until_) return FinalAnswer(now, out);
+  if (OverallPassed(now)) return OverallTimedOut(out);
+  // What ends or begins an attempt changes the list: each is looked at by its index.
+  std::vector<int> indices;
+  for (const Live& live : live_) indices.push_back(live.index);
+  for (const int index : indices) {
+    Live* live = Find(index);
+    if (live == nullptr || live->phase == Live::Phase::kAsked || finished_) continue;
+    const Deadline deadline = NextDeadline(*live);
+    if (now >= deadline.at) {
+      const Live over = *live;
+      Remove(index);
+      TimedOut(over, deadline.kind, now, out);
+    } else if (live->phase == Live::Phase::kBetweenTries && now >= live->try_start) {
+      StartTry(*live, now, out);
+    }
+  }
+  if (!finished_) MoveOn(now, out);
 }
 
-// --- decisions ------------------------------------------------------------------------------
+// --- what is alive ----------------------------------------------------------------------------
 
-bool AttemptMachine::Running(int attempt) const noexcept {
-  return phase_ == Phase::kRunning && attempt == attempt_.index;
+AttemptMachine::Live* AttemptMachine::Find(int attempt) noexcept {
+  for (Live& live : live_) {
+    if (live.index == attempt) return &live;
+  }
+  return nullptr;
 }
 
-bool AttemptMachine::Live() const noexcept {
-  return phase_ == Phase::kRunning || phase_ == Phase::kBetweenTries;
+AttemptMachine::Live* AttemptMachine::Running(int attempt) noexcept {
+  Live* live = Find(attempt);
+  return live != nullptr && live->phase == Live::Phase::kRunning ? live : nullptr;
+}
+
+AttemptMachine::Live* AttemptMachine::Asked(int attempt) noexcept {
+  Live* live = Find(attempt);
+  return live != nullptr && live->phase == Live::Phase::kAsked ? live : nullptr;
+}
+
+void AttemptMachine::Remove(int attempt) {
+  live_.erase(std::remove_if(live_.begin(), live_.end(),
+                             [&](const Live& live) { return live.index == attempt; }),
+              live_.end());
+}
+
+const EngineSettings& AttemptMachine::settings(const Live& live) const noexcept {
+  return *plan_.candidates[static_cast<std::size_t>(live.candidate)].settings;
 }
 
 bool AttemptMachine::OverallPassed(TimePoint now) const noexcept {
   return overall_deadline_.has_value() && now >= *overall_deadline_;
 }
 
-const EngineSettings& AttemptMachine::settings() const noexcept {
-  return *plan_.candidates[static_cast<std::size_t>(candidate_)].settings;
-}
-
-// The first deadline of the live attempt. Of several at one instant the wider one wins when it
-// is the request's, the more telling one otherwise.
-AttemptMachine::Deadline AttemptMachine::NextDeadline() const {
-  const TimeoutSettings& timeouts = settings().timeouts;
-  Deadline first{After(attempt_.start, AttemptLimit(timeouts, plan_.streaming)),
-                 TimeoutKind::kAttempt};
-  const auto consider = [&](TimePoint at, TimeoutKind kind) {
+// The first deadline of a live attempt. Of several at one instant the wider one wins when it is the
+// request's, the more telling one otherwise.
+AttemptMachine::Deadline AttemptMachine::NextDeadline(const Live& live) const {
+  const TimeoutSettings& timeouts = settings(live).timeouts;
+  Deadline first{After(live.start, AttemptLimit(timeouts, plan_.streaming)), TimeoutKind::kAttempt};
+  const auto consider = [&](TimePoint from, Duration span, TimeoutKind kind) {
+    if (span <= Duration::zero()) return;
+    const TimePoint at = After(from, span);
     if (at <= first.at) first = Deadline{at, kind};
   };
-  if (phase_ == Phase::kRunning && !committed_ && plan_.streaming &&
-      timeouts.ttft_timeout > Duration::zero()) {
-    consider(After(attempt_.try_start, timeouts.ttft_timeout), TimeoutKind::kFirstOutput);
+  if (live.phase == Live::Phase::kRunning && committed_ == live.index) {
+    consider(last_progress_,
+             Times(timeouts.stream_stall_timeout,
+                   frames_ > kTrustedFrames ? timeouts.stream_stall_factor : 1),
+             TimeoutKind::kStall);
+  } else if (live.phase == Live::Phase::kRunning) {
+    if (plan_.streaming) {
+      consider(live.try_start, timeouts.ttft_timeout, TimeoutKind::kFirstOutput);
+    }
+    if (!live.head_seen) {
+      consider(live.try_start, timeouts.upstream_header_timeout, TimeoutKind::kHead);
+    }
   }
-  if (phase_ == Phase::kRunning && !attempt_.head_seen &&
-      timeouts.upstream_header_timeout > Duration::zero()) {
-    consider(After(attempt_.try_start, timeouts.upstream_header_timeout), TimeoutKind::kHead);
+  if (overall_deadline_ && *overall_deadline_ <= first.at) {
+    first = Deadline{*overall_deadline_, TimeoutKind::kOverall};
   }
-  if (overall_deadline_) consider(*overall_deadline_, TimeoutKind::kOverall);
   return first;
 }
 
-void AttemptMachine::Next(TimePoint now, Actions* out) {
-  ++candidate_;
-  if (candidate_ >= static_cast<int>(plan_.candidates.size())) return NobodyLeft(out);
-  if (OverallPassed(now)) {
-    last_timeout_ = TimeoutKind::kOverall;
-    return Done(FailureAnswer(TimeoutKind::kOverall), out);
-  }
-  if (pause_due_) {
-    pause_due_ = false;
-    const Duration pause = FailoverBackoff(plan_.settings->failover, contacted_, &random_);
-    if (pause > Duration::zero()) {
-      backoff_until_ = After(now, pause);
-      phase_ = Phase::kBackoff;
-      return;
-    }
-  }
-  Ask(out);
-}
+// --- one attempt ------------------------------------------------------------------------------
 
-void AttemptMachine::Ask(Actions* out) {
-  phase_ = Phase::kAdmission;
-  attempt_ = Attempt{};
-  attempt_.index = started_;
-  Push(out, AskAdmission{attempt_.index, candidate_});
-}
-
-void AttemptMachine::StartTry(TimePoint now, Actions* out) {
-  phase_ = Phase::kRunning;
-  attempt_.try_start = now;
-  attempt_.head_seen = false;
-  attempt_.head_status = 0;
-  const Duration left = NextDeadline().at - now;
-  Push(out, StartAttempt{attempt_.index, candidate_,
-                         std::min(settings().timeouts.connect_timeout, left)});
+void AttemptMachine::StartTry(Live& live, TimePoint now, Actions* out) {
+  live.phase = Live::Phase::kRunning;
+  live.try_start = now;
+  live.head_seen = false;
+  live.head_status = 0;
+  const Duration left = NextDeadline(live).at - now;
+  Push(out, StartAttempt{live.index, live.candidate,
+                         std::min(settings(live).timeouts.connect_timeout, left)});
 }
 
 // Also without a pause the next try is for the next Wake: the exchange that has ended is still on
 // the stack.
-bool AttemptMachine::TryAgainLater(const AttemptEnd& end, TimePoint now) {
-  const RetrySettings& retry = settings().retry;
-  if (committed_ || attempt_.probe || attempt_.repeats >= retry.max_retries ||
+bool AttemptMachine::TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now) {
+  const RetrySettings& retry = settings(live).retry;
+  if (committed() || live.probe || live.repeats >= retry.max_retries ||
       !Repeatable(end, plan_.streaming, retry)) {
     return false;
   }
-  phase_ = Phase::kBetweenTries;
-  attempt_.try_start = After(now, RetryBackoff(retry, attempt_.repeats + 1, &random_));
-  if (attempt_.try_start >= NextDeadline().at) {
-    phase_ = Phase::kRunning;
+  const auto wait = RetryWait(retry, live.repeats + 1, end.retry_after, &random_);
+  if (!wait) return false;
+  live.phase = Live::Phase::kBetweenTries;
+  live.try_start = After(now, *wait);
+  if (live.try_start >= NextDeadline(live).at) {
+    live.phase = Live::Phase::kRunning;
     return false;
   }
-  ++attempt_.repeats;
-  attempt_.last_try = end;
+  ++live.repeats;
+  live.last_try = end;
   return true;
 }
 
-// The answer follows the last contacted attempt (seed 000, "How it works", step 6).
-void AttemptMachine::NobodyLeft(Actions* out) {
-  if (last_failure_) return Done(*last_failure_, out);
-  Finish finish;
-  finish.how = Finish::How::kGatewayError;
-  if (open_circuits_ > 0 && plan_.settings->failover.exhaustion_status_429) {
-    finish.reason = Finish::Reason::kAllCircuitsOpen;
-    finish.kind = ErrorKind::kProviderSaturated;
-    finish.retry_at = earliest_retry_;
-  } else if (open_circuits_ == 0 && unsendable_) {
-    finish.reason = Finish::Reason::kUnsendable;
-    finish.kind = ErrorKind::kInternal;
-  } else {
-    finish.reason = Finish::Reason::kNoProvider;
-    finish.kind = ErrorKind::kProviderError;
+CircuitReport AttemptMachine::Judge(const Live& live, const AttemptEnd& end, TimePoint now) const {
+  const CircuitBreakerSettings& breaker = settings(live).circuit_breaker;
+  const TimePoint until = plan_.streaming ? live.first_event.value_or(now) : now;
+  return JudgeEnd(end, breaker, until - live.start);
+}
+
+// The end of the last try is the end of the attempt.
+void AttemptMachine::Settle(Live live, const AttemptEnd& end, TimePoint now, Actions* out) {
+  last_contact_ = live.index;
+  ReportVerdict verdict{live.index, Judge(live, end, now), KindOf(end)};
+  verdict.settled = live.settled;
+  verdict.clean = IsClean(end);
+  verdict.hedged = racing_;
+  if (end.refusal.saturated() && verdict.report.verdict == Verdict::kNeutral) {
+    verdict.cut =
+        end.refusal.read == RefusalFacts::Class::kSaturated ? end.refusal.wait : kDefaultBusyWait;
+    busy_wait_ = std::min(busy_wait_.value_or(*verdict.cut), *verdict.cut);
   }
-  Done(finish, out);
+  Push(out, std::move(verdict));
+  if (committed_ == live.index) return EndedBehindCommit(end, out);
+  if (end.kind == Kind::kAnswer || end.kind == Kind::kEmptyCharged) {
+    StopOthers(live.index, ErrorKind::kHedgeSuperseded, out);
+    committed_ = live.index;
+    Push(out, Commit{live.index});
+    return EndedBehindCommit(end, out);
+  }
+  last_failure_ = FailureAnswer(end, plan_.settings->failover.error_body, now);
+  last_end_ = LastEnd{live.candidate, end};
+  if (!GoesOn(end, settings(live))) {
+    StopOthers(live.index, ErrorKind::kHedgeSuperseded, out);
+    return Done(*last_failure_, out);
+  }
+  pause_due_ = true;
+  Next(now, out);
 }
 
 void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
   Finish finish;
   finish.kind = KindOf(end);
   switch (end.kind) {
-    case AttemptEnd::Kind::kAnswer:
-    case AttemptEnd::Kind::kEmptyCharged:
+    case Kind::kAnswer:
+    case Kind::kEmptyCharged:
       finish.how = Finish::How::kServed;
       break;
-    case AttemptEnd::Kind::kStreamError:
+    case Kind::kStreamError:
       finish.how = Finish::How::kServedError;
       finish.status = end.status;
       break;
@@ -317,38 +398,77 @@ void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
   Done(finish, out);
 }
 
-void AttemptMachine::TimedOut(TimeoutKind kind, TimePoint now, Actions* out) {
-  last_timeout_ = kind;
-  Finish failure = FailureAnswer(kind);
-  if (Live()) {
-    last_contact_ = attempt_.index;
-    Push(out, CancelAttempt{attempt_.index});
-    Report(JudgeTimeout(kind, committed_, attempt_.head_status), KindOf(kind), out);
-    if (committed_) {
-      failure.how = Finish::How::kServedBroken;
-    } else if (kind != TimeoutKind::kOverall) {
-      last_failure_ = failure;
-      pause_due_ = true;
-      return Next(now, out);
-    }
+void AttemptMachine::TimedOut(Live live, TimeoutKind kind, TimePoint now, Actions* out) {
+  if (kind == TimeoutKind::kOverall) {
+    live_.push_back(std::move(live));
+    return OverallTimedOut(out);
   }
+  last_timeout_ = kind;
+  last_contact_ = live.index;
+  Push(out, CancelAttempt{live.index});
+  if (committed() && whole_) {
+    // Only the terminator is missing: the answer is whole (decisions, section 5).
+    AttemptEnd whole;
+    whole.status = live.head_status;
+    Report(live, Judge(live, whole, now), ErrorKind::kNone, out);
+    return EndedBehindCommit(whole, out);
+  }
+  Report(live, JudgeTimeout(kind, committed(), live.head_status), KindOf(kind), out);
+  Finish failure = FailureAnswer(kind);
+  if (committed()) {
+    failure.how = Finish::How::kServedBroken;
+    return Done(failure, out);
+  }
+  last_failure_ = failure;
+  last_end_.reset();
+  pause_due_ = true;
+  Next(now, out);
+}
+
+void AttemptMachine::OverallTimedOut(Actions* out) {
+  last_timeout_ = TimeoutKind::kOverall;
+  Finish failure = FailureAnswer(TimeoutKind::kOverall);
+  for (const Live& live : std::exchange(live_, {})) {
+    if (live.phase == Live::Phase::kAsked) continue;
+    last_contact_ = live.index;
+    Push(out, CancelAttempt{live.index});
+    if (committed() && whole_) {
+      AttemptEnd whole;
+      whole.status = live.head_status;
+      Report(live, JudgeEnd(whole, settings(live).circuit_breaker, Duration::zero()),
+             ErrorKind::kNone, out);
+      return EndedBehindCommit(whole, out);
+    }
+    Report(live, JudgeTimeout(TimeoutKind::kOverall, committed(), live.head_status),
+           KindOf(TimeoutKind::kOverall), out);
+  }
+  if (committed()) failure.how = Finish::How::kServedBroken;
   Done(failure, out);
 }
 
-void AttemptMachine::Abandon(ErrorKind kind, Actions* out) {
-  Report(CircuitReport{Verdict::kAbandoned, "", attempt_.head_status}, kind, out);
+void AttemptMachine::Abandon(const Live& live, ErrorKind kind, Actions* out) {
+  Report(live, CircuitReport{Verdict::kAbandoned, "", live.head_status}, kind, out);
 }
 
-void AttemptMachine::Report(CircuitReport report, ErrorKind kind, Actions* out) {
-  Push(out, ReportVerdict{attempt_.index, std::move(report), kind});
+// All but `winner`; a question stays open, its permit is given back when it is answered.
+void AttemptMachine::StopOthers(int winner, ErrorKind kind, Actions* out) {
+  hedge_at_.reset();
+  for (const Live& live : std::exchange(live_, {})) {
+    if (live.index == winner || live.phase == Live::Phase::kAsked) {
+      live_.push_back(live);
+      continue;
+    }
+    if (winner < 0) last_contact_ = live.index;
+    Push(out, CancelAttempt{live.index});
+    Abandon(live, kind, out);
+  }
 }
 
-void AttemptMachine::Done(Finish finish, Actions* out) {
-  phase_ = Phase::kFinished;
-  finished_ = true;
-  finish.attempt = last_contact_;
-  finish.contacted = contacted_;
-  Push(out, std::move(finish));
+void AttemptMachine::Report(const Live& live, CircuitReport report, ErrorKind kind, Actions* out) {
+  ReportVerdict verdict{live.index, std::move(report), kind};
+  verdict.settled = live.settled;
+  verdict.hedged = racing_;
+  Push(out, std::move(verdict));
 }
 
 }  // namespace hotel::decide

@@ -4,174 +4,20 @@
 // The machine does no I/O, reads no clock and holds no lock. It is fed events and answers with
 // actions and the next instant at which it wants to be woken. Random numbers come from the seed in
 // the plan, so a tape of events replays exactly.
+//
+// Candidates are tried one after another; a streaming route with `hedging.enabled` races them.
+// When nobody is left, the last candidate may be asked once more, and a busy one is waited for.
 #ifndef HOTEL_DECIDE_ATTEMPT_MACHINE_H_
 #define HOTEL_DECIDE_ATTEMPT_MACHINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "hotel/circuit_breaker.h"
-#include "hotel/dispatcher.h"
-#include "hotel/settings.h"
-#include "hotel/types.h"
+#include "libhotel/decide/attempt_types.h"
 
 namespace hotel::decide {
-
-/// The deadline that ended an attempt.
-enum class TimeoutKind {
-  kHead,         ///< connected, no response head: timeouts.upstream_header_timeout
-  kFirstOutput,  ///< no output frame: timeouts.ttft_timeout
-  kAttempt,      ///< timeouts.request_timeout (x long_factor)
-  kOverall,      ///< the request's deadline
-};
-
-/// How an attempt ended: what was seen, not what it means.
-struct AttemptEnd {
-  enum class Kind {
-    kAnswer,        ///< usable and read to its end
-    kEmptyCharged,  ///< served as it is, but it delivered nothing: counts as a failure
-    kHttpError,     ///< status outside 2xx
-    kHiddenError,   ///< a 2xx whose body or first frame is the error `status`
-    kBadAnswer,     ///< 2xx, not a completion
-    kEmptyAnswer,   ///< 2xx, decoded, carries nothing
-    kEmptyStream,   ///< 2xx stream that ended before any data frame
-    kTooLarge,      ///< 2xx body over the gateway's cap: a sibling would send the same
-    kTransport,     ///< see `transport` and `phase`
-    kStreamCut,     ///< a stream that ended without its terminal frame, behind data frames
-    kStreamError,   ///< the provider's own error frame behind output, already relayed
-  };
-  Kind kind = Kind::kAnswer;
-  int status =
-      0;  ///< upstream status (kHiddenError, kStreamError: the hidden one); 0 = no head seen
-  TransportError transport = TransportError::kNone;
-  TransportPhase phase = TransportPhase::kNotSent;
-  bool body_seen = false;  ///< kTransport: some of the answer's body had come
-};
-
-/// What the machine knows of a candidate.
-struct CandidatePlan {
-  /// Options of the candidate's provider. Must outlive the machine (the call holds the snapshot).
-  const EngineSettings* settings = nullptr;
-};
-
-struct Plan {
-  std::vector<CandidatePlan> candidates;  ///< in priority order, open circuits already left out
-  /// Options of the route itself: overall deadline, pauses. Must outlive the machine.
-  const EngineSettings* settings = nullptr;
-  bool streaming = false;
-  TimePoint arrival{};
-  std::uint64_t seed = 0;
-  /// Candidates left out at resolve because their circuit is open, and the earliest retry among
-  /// them.
-  int skipped_open = 0;
-  std::optional<TimePoint> earliest_retry;
-};
-
-// --- events ---------------------------------------------------------------------------------
-
-struct Begin {};  ///< first, once
-struct Admitted {
-  int attempt;
-  bool probe = false;  ///< by a half-open circuit: the attempt is a single try
-};                     ///< answer to AskAdmission
-struct Refused {
-  int attempt;
-  TimePoint retry_at;
-};  ///< answer to AskAdmission
-struct HeadSeen {
-  int attempt;
-  int status;
-};
-struct FirstOutput {
-  int attempt;
-};  ///< streams: a frame with output, or one that may commit
-struct Ended {
-  int attempt;
-  AttemptEnd end;
-};
-struct Unsendable {
-  int attempt;
-};  ///< the request for this candidate could not be built
-/// The client takes nothing more, or something again: the time in between is not the provider's.
-struct ClientPaused {
-  bool paused;
-};
-struct ClientGone {};
-struct Shutdown {};
-struct Wake {};  ///< time moved
-using Event = std::variant<Begin, Admitted, Refused, HeadSeen, FirstOutput, Ended, Unsendable,
-                           ClientPaused, ClientGone, Shutdown, Wake>;
-
-// --- actions --------------------------------------------------------------------------------
-
-/// Ask the breaker; answer with Admitted or Refused (may be handled right away). Indices count
-/// started attempts, so the index of a refused question is used again for the next candidate.
-struct AskAdmission {
-  int attempt;
-  int candidate;
-};
-/// Contact the candidate. Said again with the same `attempt` when its last try ended in a transport
-/// failure that is repeated: a new exchange under the same permit, with nothing left of the one
-/// before. No verdict is reported between the tries.
-struct StartAttempt {
-  int attempt;
-  int candidate;
-  Duration connect_timeout;
-};
-/// Stop it, also when it waits for its next try; no event of this attempt is expected or looked at
-/// any more.
-struct CancelAttempt {
-  int attempt;
-};
-/// From now on this attempt's bytes go to the client, beginning with those held back.
-struct Commit {
-  int attempt;
-};
-/// The one verdict of an admitted attempt, with the kind its trail entry carries.
-struct ReportVerdict {
-  int attempt;
-  CircuitReport report;
-  ErrorKind kind;
-};
-/// Exactly once, last.
-struct Finish {
-  enum class How {
-    kServed,         ///< the committed (or buffered) answer of `attempt` is whole
-    kServedBroken,   ///< committed, not whole: end with the terminal error event of `reason`
-    kServedError,    ///< committed, the provider's own error event was the last: add nothing
-    kProviderError,  ///< forward the refusal of `attempt` as the provider wrote it
-    kGatewayError,   ///< nothing was committed: write the terminal answer of `reason`
-    kClientGone,     ///< write nothing
-  };
-  /// The situation behind a terminal answer (facts g); see decide/terminal.h for its words.
-  enum class Reason {
-    kNone,
-    kNoProvider,       ///< zero candidates, no open circuit behind it
-    kAllCircuitsOpen,  ///< zero contacted, at least one open circuit
-    kAllFailed,        ///< last: transport, probe, unusable answer
-    kUpstreamStatus,   ///< last: HTTP error `status` (real or hidden)
-    kAnswerTooLarge,
-    kAttemptTimeout,  ///< last: the attempt's own timeout
-    kDeadline,
-    kStreamIncomplete,
-    kShutdown,
-    kUnsendable,  ///< last: the request for the candidate could not be built
-  };
-  How how = How::kGatewayError;
-  Reason reason = Reason::kNone;
-  int attempt = -1;                   ///< the attempt the answer is about; -1 = none was made
-  int status = 0;                     ///< kUpstreamStatus, kProviderError: the upstream status
-  std::optional<TimePoint> retry_at;  ///< kAllCircuitsOpen: when the first circuit comes back
-  int contacted =
-      0;  ///< candidates a request went to: started attempts without the unsendable ones
-  /// Why the request did not end well, kNone when it was served: of the failure behind the answer.
-  ErrorKind kind = ErrorKind::kNone;
-};
-using Action =
-    std::variant<AskAdmission, StartAttempt, CancelAttempt, Commit, ReportVerdict, Finish>;
 
 /// One request. Not thread-safe; belongs to its call.
 class AttemptMachine {
@@ -183,83 +29,140 @@ class AttemptMachine {
   /// over, and every event behind Finish, change nothing.
   void Handle(const Event& event, TimePoint now, std::vector<Action>* out);
 
+  /// Told for every piece of a committed stream: what it costs is two stores. `frames` were begun
+  /// so far; `whole` = the stream could end here and be complete. Moves the stall deadline; a Wake
+  /// that comes too early for it is harmless.
+  void Progress(TimePoint now, std::uint64_t frames, bool whole) noexcept {
+    last_progress_ = now;
+    frames_ = frames;
+    whole_ = whole;
+  }
+
   /// When to send Wake at the latest; nullopt = not before another event.
   std::optional<TimePoint> next_wake() const;
 
   bool finished() const noexcept { return finished_; }
-  bool committed() const noexcept { return committed_; }
+  bool committed() const noexcept { return committed_ >= 0; }
+  /// The candidates run against each other.
+  bool racing() const noexcept { return racing_; }
   /// Why the attempt that is over last was ended by a clock, if it was.
   std::optional<TimeoutKind> last_timeout() const noexcept { return last_timeout_; }
 
  private:
-  enum class Phase { kIdle, kBackoff, kAdmission, kRunning, kBetweenTries, kFinished };
   using Actions = std::vector<Action>;
+  enum class Phase { kIdle, kWorking, kFinished };
 
-  // The attempt that is asked for, running or over last.
-  struct Attempt {
+  // An attempt that is asked for, runs, or waits for its next try.
+  struct Live {
+    enum class Phase { kAsked, kRunning, kBetweenTries };
     int index = -1;
+    int candidate = -1;
+    Phase phase = Phase::kAsked;
     TimePoint start{};
     bool probe = false;
     int repeats = 0;        // tries behind the first
     AttemptEnd last_try;    // while repeats > 0: how the one before ended
-    TimePoint try_start{};  // while kBetweenTries: when the next one is due
+    TimePoint try_start{};  // kBetweenTries: when the next one is due
     bool head_seen = false;
     int head_status = 0;
+    std::optional<TimePoint> first_event;
+    bool settled = false;
   };
   struct Deadline {
     TimePoint at;
     TimeoutKind kind;
+  };
+  // The contacted attempt that ended last, as far as asking it again is concerned.
+  struct LastEnd {
+    int candidate;
+    AttemptEnd end;
   };
 
   void On(const Begin& event, TimePoint now, Actions* out);
   void On(const Admitted& event, TimePoint now, Actions* out);
   void On(const Refused& event, TimePoint now, Actions* out);
   void On(const HeadSeen& event, TimePoint now, Actions* out);
+  void On(const FirstEvent& event, TimePoint now, Actions* out);
   void On(const FirstOutput& event, TimePoint now, Actions* out);
   void On(const Ended& event, TimePoint now, Actions* out);
   void On(const Unsendable& event, TimePoint now, Actions* out);
+  void On(const SlotFree& event, TimePoint now, Actions* out);
   void On(const ClientPaused& event, TimePoint now, Actions* out);
   void On(const ClientGone& event, TimePoint now, Actions* out);
   void On(const Shutdown& event, TimePoint now, Actions* out);
   void On(const Wake& event, TimePoint now, Actions* out);
 
-  bool Running(int attempt) const noexcept;
-  /// A permit is held: an attempt runs or waits for its next try.
-  bool Live() const noexcept;
+  // What is alive.
+  Live* Find(int attempt) noexcept;
+  Live* Running(int attempt) noexcept;
+  Live* Asked(int attempt) noexcept;
+  void Remove(int attempt);
+  const EngineSettings& settings(const Live& live) const noexcept;
   bool OverallPassed(TimePoint now) const noexcept;
-  Deadline NextDeadline() const;
-  const EngineSettings& settings() const noexcept;
+  Deadline NextDeadline(const Live& live) const;
 
-  void Next(TimePoint now, Actions* out);
-  void Ask(Actions* out);
-  void NobodyLeft(Actions* out);
-  void StartTry(TimePoint now, Actions* out);
-  bool TryAgainLater(const AttemptEnd& end, TimePoint now);
-  void Settle(const AttemptEnd& end, TimePoint now, Actions* out);
+  // One attempt.
+  void StartTry(Live& live, TimePoint now, Actions* out);
+  bool TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now);
+  void Settle(Live live, const AttemptEnd& end, TimePoint now, Actions* out);
+  CircuitReport Judge(const Live& live, const AttemptEnd& end, TimePoint now) const;
   void EndedBehindCommit(const AttemptEnd& end, Actions* out);
-  void TimedOut(TimeoutKind kind, TimePoint now, Actions* out);
-  void Abandon(ErrorKind kind, Actions* out);
-  void Report(CircuitReport report, ErrorKind kind, Actions* out);
+  void TimedOut(Live live, TimeoutKind kind, TimePoint now, Actions* out);
+  void OverallTimedOut(Actions* out);
+  void Abandon(const Live& live, ErrorKind kind, Actions* out);
+  void StopOthers(int winner, ErrorKind kind, Actions* out);
+  void Report(const Live& live, CircuitReport report, ErrorKind kind, Actions* out);
+
+  // Whose turn it is (attempt_flow.cc).
+  void Next(TimePoint now, Actions* out);
+  void Ask(int candidate, Actions* out);
+  void MoveOn(TimePoint now, Actions* out);
+  bool GoesOn(const AttemptEnd& end, const EngineSettings& settings) const noexcept;
+  bool RepeatLast(TimePoint now);
+  void AwaitSlot(TimePoint now, Actions* out);
+  void NobodyLeft(TimePoint now, Actions* out);
+  void FinalAnswer(TimePoint now, Actions* out);
+  void NoteBusy(int candidate);
   void Done(Finish finish, Actions* out);
 
   Plan plan_;
   std::uint64_t random_;
+  bool racing_ = false;
   std::optional<TimePoint> overall_deadline_;
-  std::optional<TimePoint> paused_at_;  // while the client of a committed stream takes nothing
   Phase phase_ = Phase::kIdle;
-  int candidate_ = -1;  // index into plan_.candidates of the current or last one
-  Attempt attempt_;
-  int started_ = 0;
+
+  std::vector<Live> live_;  // more than one only in a race
+  int started_ = 0;         // attempts that were admitted
   int contacted_ = 0;
-  int last_contact_ = -1;   // index of the attempt that reached a provider last
+  int last_contact_ = -1;  // index of the attempt that reached a provider last
+
+  int cursor_ = 0;          // the candidate whose turn is next
   bool pause_due_ = false;  // a contacted candidate failed and no pause was made since
-  TimePoint backoff_until_{};
+  std::optional<TimePoint> backoff_until_;
+  std::optional<TimePoint> hedge_at_;   // when the next one joins the race
+  std::optional<LastEnd> last_end_;     // no timeout, no transport failure
+  std::optional<TimePoint> repeat_at_;  // when the last candidate is asked once more
+  bool repeated_ = false;
+  std::vector<int> busy_;                 // candidates skipped for want of a slot, priority order
+  std::optional<TimePoint> slots_until_;  // a wait for slots is on, or was
+  bool awaiting_ = false;                 // it is on
+  int slot_for_ = -1;                     // the candidate that is asked with a slot from it
+  bool slot_taken_ = false;               // it gave an attempt
+
   int open_circuits_ = 0;  // candidates skipped or refused
+  int pinned_circuits_ = 0;
+  int no_capacity_ = 0;
   std::optional<TimePoint> earliest_retry_;
+  std::optional<Duration> busy_wait_;  // the smallest one stated
   bool unsendable_ = false;
   std::optional<Finish> last_failure_;  // what to answer when nobody is left
   std::optional<TimeoutKind> last_timeout_;
-  bool committed_ = false;
+
+  int committed_ = -1;
+  std::optional<TimePoint> paused_at_;  // while the client of a committed stream takes nothing
+  TimePoint last_progress_{};
+  std::uint64_t frames_ = 0;
+  bool whole_ = false;
   bool finished_ = false;
 };
 

@@ -26,6 +26,12 @@ constexpr std::array kRows = {
         C::kNoAvailableProvider, "no_available_provider", "429 or 502",
         "No candidate could be asked. 429 with Retry-After: circuits are open and the first "
         "one comes back then. 502: entries are off or missing."},
+    ErrorCodeRow{C::kCircuitOpen, "circuit_open", "503",
+                 "The circuit of the model named directly is open "
+                 "(`resilience.circuit_breaker.block_direct`)."},
+    ErrorCodeRow{C::kCircuitCapacity, "circuit_capacity", "503",
+                 "The circuit breaker holds as many circuits as it may "
+                 "(`resilience.circuit_breaker.max_models`) and none can be forgotten."},
     ErrorCodeRow{
         C::kAllProvidersFailed, "all_providers_failed", "502",
         "The last candidate could not be reached, sent no first output in time, or sent an "
@@ -38,7 +44,13 @@ constexpr std::array kRows = {
     ErrorCodeRow{C::kProviderModelGone, "provider_model_gone", "404",
                  "The last candidate does not serve the model."},
     ErrorCodeRow{C::kProviderSaturated, "provider_saturated", "429",
-                 "The last candidate refused for rate or capacity."},
+                 "Busy: the last candidate said so, or no candidate had a free slot in time. Retry "
+                 "after the time in Retry-After."},
+    ErrorCodeRow{C::kProviderQuotaExhausted, "provider_quota_exhausted", "429",
+                 "Spent: the last candidate's usage window is used up until it resets."},
+    ErrorCodeRow{
+        C::kProviderRateLimited, "provider_rate_limited", "429",
+        "The last candidate refused with 429 and did not say whether it is busy or spent."},
     ErrorCodeRow{C::kProviderError, "provider_error", "as upstream",
                  "The last candidate answered with a server error."},
     ErrorCodeRow{C::kProviderTimeout, "provider_timeout", "504",

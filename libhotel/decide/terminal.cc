@@ -1,5 +1,6 @@
 #include "libhotel/decide/terminal.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -48,6 +49,8 @@ std::string_view ReasonPhrase(ErrorKind kind) noexcept {
       return "the provider rejected the request payload";
     case ErrorKind::kProviderSaturated:
       return "the provider is at capacity; retry shortly";
+    case ErrorKind::kProviderQuotaExhausted:
+      return "the provider's usage quota is exhausted; retry after it resets";
     default:
       return "the provider failed to serve this request";
   }
@@ -63,17 +66,51 @@ ErrorCode CodeOf(ErrorKind kind) noexcept {
       return ErrorCode::kProviderBadRequest;
     case ErrorKind::kProviderSaturated:
       return ErrorCode::kProviderSaturated;
+    case ErrorKind::kProviderQuotaExhausted:
+      return ErrorCode::kProviderQuotaExhausted;
     default:
       return ErrorCode::kProviderError;
   }
 }
 
-TerminalAnswer UpstreamStatus(int status, const TerminalNames& names) {
-  const ErrorKind kind = KindOfStatus(status);
+// The wait a refusal stated, as whole seconds. It is the provider's own and may be long.
+int StatedSeconds(TimePoint retry_at, TimePoint now) noexcept {
+  using std::chrono::seconds;
+  if (retry_at <= now) return 1;
+  const Duration wait = std::min<Duration>(retry_at - now, std::chrono::hours(24 * 90));
+  return static_cast<int>(std::chrono::ceil<seconds>(wait).count());
+}
+
+TerminalAnswer UpstreamStatus(const Finish& finish, const TerminalNames& names, TimePoint now) {
+  const int status = finish.status;
   const std::string who =
       names.provider.empty() ? std::string() : fmt::format("provider {}, ", names.provider);
-  return Make(status, CodeOf(kind), kind,
-              fmt::format("{} ({}upstream HTTP {})", ReasonPhrase(kind), who, status));
+  const bool unread_429 = status == 429 && finish.kind == ErrorKind::kProviderError;
+  const ErrorCode code = unread_429 ? ErrorCode::kProviderRateLimited : CodeOf(finish.kind);
+  const std::string_view reason =
+      unread_429 ? "the provider refused this request for rate or quota reasons"
+                 : ReasonPhrase(finish.kind);
+  TerminalAnswer answer =
+      Make(status, code, finish.kind, fmt::format("{} ({}upstream HTTP {})", reason, who, status));
+  if (finish.retry_at) answer.retry_after_seconds = StatedSeconds(*finish.retry_at, now);
+  return answer;
+}
+
+TerminalAnswer AllBusy(const Finish& finish, const std::string& model, TimePoint now) {
+  TerminalAnswer answer =
+      Make(429, ErrorCode::kProviderSaturated, finish.kind,
+           fmt::format("all providers busy for model {}, retry shortly", model));
+  answer.retry_after_seconds = RetryAfterSeconds(finish.retry_at, now);
+  return answer;
+}
+
+// R50. The provider is the one the client named.
+TerminalAnswer CircuitOpen(const Finish& finish, const TerminalNames& names, TimePoint now) {
+  TerminalAnswer answer = Make(
+      503, ErrorCode::kCircuitOpen, finish.kind,
+      fmt::format("circuit breaker is open - provider {} temporarily unavailable", names.provider));
+  answer.retry_after_seconds = RetryAfterSeconds(finish.retry_at, now);
+  return answer;
 }
 
 TerminalAnswer AllCircuitsOpen(const Finish& finish, const std::string& model, TimePoint now) {
@@ -113,7 +150,7 @@ TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, Ti
     return answer;
   }
   if (finish.how == Finish::How::kServedBroken) return BrokenStream(finish, model);
-  if (finish.how == Finish::How::kServedError) return UpstreamStatus(finish.status, names);
+  if (finish.how == Finish::How::kServedError) return UpstreamStatus(finish, names, now);
   switch (finish.reason) {
     case Reason::kAllCircuitsOpen:
       return AllCircuitsOpen(finish, model, now);
@@ -123,7 +160,14 @@ TerminalAnswer MakeTerminal(const Finish& finish, const TerminalNames& names, Ti
                       ? fmt::format("all providers failed for model {}", model)
                       : fmt::format("provider request failed for model {}", model));
     case Reason::kUpstreamStatus:
-      return UpstreamStatus(finish.status, names);
+      return UpstreamStatus(finish, names, now);
+    case Reason::kAllBusy:
+      return AllBusy(finish, model, now);
+    case Reason::kCircuitOpen:
+      return CircuitOpen(finish, names, now);
+    case Reason::kCircuitCapacity:
+      return Make(503, ErrorCode::kCircuitCapacity, finish.kind,
+                  fmt::format("circuit breaker capacity exhausted for model {}", model));
     case Reason::kAnswerTooLarge:
       return Make(502, ErrorCode::kAnswerTooLarge, finish.kind,
                   fmt::format("the provider's answer exceeds the size limit for model {}", model));

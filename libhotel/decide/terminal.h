@@ -8,14 +8,15 @@
 
 #include "hotel/types.h"
 
-#include "libhotel/decide/attempt_machine.h"
+#include "libhotel/decide/attempt_types.h"
 
 namespace hotel::decide {
 
 /// Names that appear in the sentences.
 struct TerminalNames {
   std::string_view requested_model;  ///< as the client asked: "hotel/glm-4.6"
-  std::string_view provider;         ///< of the attempt the answer is about, "" if none
+  /// Of the attempt the answer is about, or the one named directly; "" if none.
+  std::string_view provider;
 };
 
 struct TerminalAnswer {

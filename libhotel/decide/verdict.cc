@@ -19,6 +19,8 @@ constexpr std::string_view kSuccess = "success";
 constexpr std::string_view kRequestFailed = "upstream request failed";
 constexpr std::string_view kFailedAfterHead = "response failed after headers";
 constexpr std::string_view kProbeFailed = "TTFT probe failed";
+constexpr std::string_view kStalled = "stream stalled";
+constexpr std::string_view kSlow = "slow";
 constexpr std::string_view kNoContent = "response completed without delivering content";
 constexpr std::string_view kNoContentStream = "stream failed without delivering content";
 constexpr std::string_view kUnreadable = "upstream body could not be translated";
@@ -42,19 +44,64 @@ CircuitReport Make(Verdict verdict, std::string_view cause, int status) {
   return CircuitReport{verdict, std::string(cause), status};
 }
 
-// Steps 2, 3, 6 and 8 of the pipeline for an answer with an error status, real or hidden.
-CircuitReport JudgeStatus(int status, bool hidden, const CircuitBreakerSettings& settings) {
+// Until a person has paid (facts c); the breaker clamps it.
+constexpr Duration kUntilPaid = std::chrono::hours(90 * 24);
+
+std::string StatusCause(int status, std::string_view qualifier) {
+  return fmt::format("upstream status {} ({})", status, qualifier);
+}
+
+CircuitReport OpenNow(std::string cause, int status, PinHint pin) {
+  CircuitReport report{Verdict::kOpenNow, std::move(cause), status};
+  report.pin = pin;
+  return report;
+}
+
+// Step 4: what a 429 that was read says about the circuit; nullopt = go on with its status.
+std::optional<CircuitReport> JudgeRefusal(const AttemptEnd& end,
+                                          const CircuitBreakerSettings& settings) {
+  const RefusalFacts& refusal = end.refusal;
+  if (refusal.saturated()) {
+    return Make(Verdict::kNeutral, StatusCause(end.status, "saturated"), end.status);
+  }
+  if (!refusal.exhausted()) return std::nullopt;
+  if (!settings.open_on_exhaustion) {
+    return Make(Verdict::kFailure, StatusCause(end.status, "exhausted, not opened by setting"),
+                end.status);
+  }
+  return OpenNow(StatusCause(end.status, "exhausted"), end.status,
+                 PinHint{refusal.wait, refusal.account_wide});
+}
+
+// Steps 2, 3, 4, 6 and 8 of the pipeline for an answer with an error status, real or hidden.
+CircuitReport JudgeStatus(const AttemptEnd& end, bool hidden,
+                          const CircuitBreakerSettings& settings) {
+  const int status = end.status;
   const std::string plain = fmt::format("upstream status {}", status);
-  const std::string charged = hidden ? std::string(kHiddenError) : plain;
-  switch (ListOf(status, settings)) {
+  const List list = ListOf(status, settings);
+  if (list == List::kNeutral) return Make(Verdict::kNeutral, plain, status);
+  std::string charged = hidden ? std::string(kHiddenError) : plain;
+  if (list == List::kOpen) {
+    if (settings.open_on_exhaustion) {
+      const bool read = end.refusal.exhausted();
+      return OpenNow(
+          std::move(charged), status,
+          PinHint{read ? end.refusal.wait : kUntilPaid, read && end.refusal.account_wide});
+    }
+    return Make(Verdict::kFailure,
+                StatusCause(status, status == 402 ? "payment required, not opened by setting"
+                                                  : "exhausted, not opened by setting"),
+                status);
+  }
+  // Out of the list, a 429 is like any other refusal of a healthy provider (decisions, 10).
+  if (list == List::kFailure) {
+    if (const auto report = JudgeRefusal(end, settings)) return *report;
+  }
+  if (end.refusal.read == RefusalFacts::Class::kUnknown) charged = StatusCause(status, "unrecognised");
+  switch (list) {
     case List::kNeutral:
-      return Make(Verdict::kNeutral, plain, status);
     case List::kOpen:
-      if (settings.open_on_exhaustion) return Make(Verdict::kOpenNow, charged, status);
-      return Make(Verdict::kFailure,
-                  status == 402 ? "payment required, not opened by setting"
-                                : "exhausted, not opened by setting",
-                  status);
+      break;
     case List::kFailure:
       return Make(Verdict::kFailure, charged, status);
     case List::kNone:
@@ -62,7 +109,7 @@ CircuitReport JudgeStatus(int status, bool hidden, const CircuitBreakerSettings&
   }
   // A redirect is no answer at all: nothing alive was proven (decisions, 10).
   if (IsRedirect(status)) return Make(Verdict::kFailure, charged, status);
-  return Make(Verdict::kAlive, plain + " (alive)", status);
+  return Make(Verdict::kAlive, StatusCause(status, "alive"), status);
 }
 
 Finish GatewayAnswer(Finish::Reason reason, ErrorKind kind) noexcept {
@@ -93,7 +140,9 @@ AttemptEnd Normalized(AttemptEnd end, bool committed) noexcept {
   return end;
 }
 
-CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings) {
+namespace {
+
+CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& settings) {
   switch (end.kind) {
     case Kind::kAnswer:
       return Make(Verdict::kSuccess, kSuccess, end.status);
@@ -103,10 +152,10 @@ CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& sett
     case Kind::kEmptyStream:
       return Make(Verdict::kFailure, kNoContentStream, end.status);
     case Kind::kHttpError:
-      return JudgeStatus(end.status, /*hidden=*/false, settings);
+      return JudgeStatus(end, /*hidden=*/false, settings);
     case Kind::kHiddenError:
     case Kind::kStreamError:
-      return JudgeStatus(end.status, /*hidden=*/true, settings);
+      return JudgeStatus(end, /*hidden=*/true, settings);
     case Kind::kBadAnswer:
       return Make(Verdict::kFailure, kUnreadable, end.status);
     case Kind::kTooLarge:
@@ -121,7 +170,24 @@ CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& sett
               end.phase == TransportPhase::kBody ? kFailedAfterHead : kRequestFailed, end.status);
 }
 
+}  // namespace
+
+CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings,
+                       Duration took) {
+  CircuitReport report = JudgeKind(end, settings);
+  // Every charge of a 429 counts for the streak of openings by 429 alone (facts d).
+  report.rate_limited =
+      end.status == 429 && end.refusal.read != RefusalFacts::Class::kUnread &&
+      (report.verdict == Verdict::kFailure || report.verdict == Verdict::kOpenNow);
+  if (report.verdict == Verdict::kSuccess && settings.slow_call_threshold > Duration::zero() &&
+      took > settings.slow_call_threshold) {
+    return Make(Verdict::kFailure, kSlow, end.status);
+  }
+  return report;
+}
+
 CircuitReport JudgeTimeout(TimeoutKind kind, bool committed, int status) {
+  if (kind == TimeoutKind::kStall) return Make(Verdict::kFailure, kStalled, status);
   if (committed) return Make(Verdict::kFailure, kFailedAfterHead, status);
   return Make(Verdict::kFailure, kind == TimeoutKind::kFirstOutput ? kProbeFailed : kRequestFailed,
               status);
@@ -163,7 +229,8 @@ bool IsPayloadStatus(int status) noexcept {
   }
 }
 
-Finish FailureAnswer(const AttemptEnd& end) noexcept {
+Finish FailureAnswer(const AttemptEnd& end, FailoverSettings::ErrorBody error_body,
+                     TimePoint now) noexcept {
   const ErrorKind kind = KindOf(end);
   switch (end.kind) {
     case Kind::kTooLarge:
@@ -173,8 +240,17 @@ Finish FailureAnswer(const AttemptEnd& end) noexcept {
     case Kind::kStreamError: {
       if (IsRedirect(end.status)) return GatewayAnswer(Finish::Reason::kAllFailed, kind);
       Finish finish = GatewayAnswer(Finish::Reason::kUpstreamStatus, kind);
-      if (IsPayloadStatus(end.status)) finish.how = Finish::How::kProviderError;
+      if (IsPayloadStatus(end.status) || error_body == FailoverSettings::ErrorBody::kProvider) {
+        finish.how = Finish::How::kProviderError;
+      }
       finish.status = end.status;
+      // A hint the provider gave survives (F095); a busy one that gave none has its default.
+      if (end.refusal.stated || end.refusal.saturated()) {
+        const bool waits = end.refusal.wait > Duration::zero();
+        finish.retry_at = After(now, waits ? end.refusal.wait : kDefaultBusyWait);
+      } else if (end.retry_after && (end.status == 429 || end.status == 503)) {
+        finish.retry_at = After(now, *end.retry_after);
+      }
       return finish;
     }
     default:
@@ -188,6 +264,8 @@ Finish FailureAnswer(TimeoutKind kind) noexcept {
       return GatewayAnswer(Finish::Reason::kDeadline, KindOf(kind));
     case TimeoutKind::kAttempt:
       return GatewayAnswer(Finish::Reason::kAttemptTimeout, KindOf(kind));
+    case TimeoutKind::kStall:
+      return GatewayAnswer(Finish::Reason::kStreamIncomplete, KindOf(kind));
     case TimeoutKind::kHead:
     case TimeoutKind::kFirstOutput:
       break;
@@ -203,7 +281,11 @@ ErrorKind KindOf(const AttemptEnd& end) noexcept {
     case Kind::kHttpError:
     case Kind::kHiddenError:
     case Kind::kStreamError:
-      return KindOfStatus(end.status);
+      if (end.status != 429) return KindOfStatus(end.status);
+      if (end.refusal.saturated()) return ErrorKind::kProviderSaturated;
+      if (!end.refusal.exhausted()) return ErrorKind::kProviderError;
+      return end.refusal.needs_payment ? ErrorKind::kProviderNotEntitled
+                                       : ErrorKind::kProviderQuotaExhausted;
     case Kind::kTransport:
       return end.transport == TransportError::kLocal ? ErrorKind::kInternal
                                                      : ErrorKind::kProviderError;

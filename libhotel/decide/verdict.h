@@ -8,7 +8,7 @@
 #include "hotel/settings.h"
 #include "hotel/types.h"
 
-#include "libhotel/decide/attempt_machine.h"
+#include "libhotel/decide/attempt_types.h"
 
 namespace hotel::decide {
 
@@ -20,7 +20,10 @@ AttemptEnd Normalized(AttemptEnd end, bool committed) noexcept;
 /// The verdict pipeline of decisions, section 4, for an end that was seen. REQUIRES: normalized. A
 /// status that is named exactly in one breaker list and by its class in another belongs to the
 /// first.
-CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings);
+/// `took` is the attempt's time as slow_call_threshold counts it: a good answer above the threshold
+/// is charged (step 7).
+CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings,
+                       Duration took = Duration::zero());
 /// The same for an attempt that a clock ended while the client still waited. `status` is that of
 /// the response head, 0 if none came.
 CircuitReport JudgeTimeout(TimeoutKind kind, bool committed, int status);
@@ -35,7 +38,8 @@ bool IsPayloadStatus(int status) noexcept;
 
 /// The terminal answer of a request whose last contacted attempt ended like this before the commit.
 /// `attempt` and `contacted` are left to the caller. REQUIRES: normalized, not served.
-Finish FailureAnswer(const AttemptEnd& end) noexcept;
+Finish FailureAnswer(const AttemptEnd& end, FailoverSettings::ErrorBody error_body,
+                     TimePoint now) noexcept;
 Finish FailureAnswer(TimeoutKind kind) noexcept;
 
 /// The error kind of the attempt's trail entry; kNone for a served answer.

@@ -7,6 +7,7 @@
 
 #include "libhotel/base/redact.h"
 #include "libhotel/base/strings.h"
+#include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
 #include "libhotel/wire/chat.h"
 #include "libhotel/wire/errors.h"
@@ -55,6 +56,7 @@ absl::Status Attempt::Start(Dispatcher& dispatcher, const std::shared_ptr<const 
   request.headers = *std::move(headers);
   request.body = wire::WithModel(body, peek, candidate_.model);
   request.connect_timeout = connect_timeout;
+  request.transport = candidate_.provider->transport;
   try_.emplace();
   record.detail.clear();
   ++tries_;
@@ -68,9 +70,14 @@ void Attempt::OnHead(int status, HeaderList headers) {
   try_->content_type = FindHeader(headers, "content-type");
   try_->content_encoding = FindHeader(headers, "content-encoding");
   if (base::EqualsIgnoreCase(try_->content_encoding, "identity")) try_->content_encoding.clear();
+  try_->nothing_remaining = StatesNothingRemaining(headers);
   if (!IsSuccess(status)) {
     try_->mode = Mode::kError;
-    try_->error_limit = decide::IsPayloadStatus(status) ? kMaxForwardableError : kMaxOtherError;
+    const bool forwardable =
+        decide::IsPayloadStatus(status) ||
+        candidate_.settings->failover.error_body == FailoverSettings::ErrorBody::kProvider;
+    try_->error_limit = forwardable ? kMaxForwardableError : kMaxOtherError;
+    try_->error_headers = std::move(headers);
     try_->error_body_deadline = loop_->Now() + kErrorBodyTime;
   } else if (streaming_asked_ && !IsJson(try_->content_type) && status != 204 && status != 205) {
     // Whatever is not plainly JSON is read as a stream: providers mislabel SSE (F077).
@@ -87,15 +94,21 @@ Flow Attempt::OnBody(std::string_view bytes) {
   try_->body_seen = true;
   if (committed_ && owner_->ClientPaused()) {
     try_->paused = true;
+    try_->paused_at = loop_->Now();
     return Flow::kPause;
   }
   switch (try_->mode) {
     case Mode::kStream:
       try_->relay.Feed(bytes);
+      if (committed_) NoteProgress(bytes);
       if (StreamMoved() && try_->relay.stopped()) StreamEnded(true);
       break;
     case Mode::kOpaque:
-      if (!committed_) owner_->OnAttemptOutput(*this);
+      if (committed_) {
+        owner_->OnAttemptProgress(*this);
+      } else {
+        owner_->OnAttemptOutput(*this);
+      }
       if (!try_->over) owner_->OnAttemptBytes(bytes);
       break;
     case Mode::kBuffer:
@@ -130,15 +143,57 @@ bool Attempt::StreamMoved() {
     return !try_->over;
   }
   // With the probe switched off the first frame that is no error is enough (decisions, 5).
-  const bool probing = candidate_.settings->timeouts.ttft_timeout > Duration::zero();
+  const bool probing =
+      candidate_.settings->timeouts.ttft_timeout > Duration::zero() &&
+      candidate_.settings->stream.commit_on == StreamSettings::CommitOn::kFirstOutput;
   const bool committable =
       try_->relay.output() || try_->relay.overfull() || (!probing && try_->relay.any_frame());
-  if (committable) owner_->OnAttemptOutput(*this);
+  if (committable) {
+    owner_->OnAttemptOutput(*this);
+  } else if (try_->relay.any_frame() && !try_->event_told) {
+    try_->event_told = true;
+    owner_->OnAttemptEvent(*this);
+  }
   return !try_->over;
+}
+
+// Every line is a sign of life. Inside one long line every 4 KiB are, but once it has lasted three
+// stall windows it must have come at 64 KiB a second, so that a trickle does not hold the stream
+// open (seed 000, "Large frames").
+void Attempt::NoteProgress(std::string_view bytes) {
+  constexpr std::uint64_t kBlock = 4096;
+  constexpr double kBytesPerSecond = 65536;
+  const Duration window = candidate_.settings->timeouts.stream_stall_timeout;
+  if (window <= Duration::zero()) return owner_->OnAttemptProgress(*this);
+  const TimePoint now = loop_->Now();
+  const std::size_t end = bytes.find_last_of("\r\n");
+  if (end != std::string_view::npos) {
+    try_->line_start = now;
+    try_->line_bytes = bytes.size() - end - 1;
+    try_->line_credits = 0;
+    return owner_->OnAttemptProgress(*this);
+  }
+  try_->line_bytes += bytes.size();
+  const std::uint64_t blocks = try_->line_bytes / kBlock;
+  if (blocks <= try_->line_credits) return;
+  try_->line_credits = blocks;
+  const std::chrono::duration<double> age = now - try_->line_start;
+  if (now - try_->line_start <= decide::Times(window, 3) ||
+      static_cast<double>(try_->line_bytes) >= kBytesPerSecond * age.count()) {
+    owner_->OnAttemptProgress(*this);
+  }
+}
+
+std::string_view Attempt::closing() const noexcept {
+  const ChatRelay& relay = try_->relay;
+  if (try_->mode != Mode::kStream) return {};
+  if (relay.done()) return relay.inside_event() ? "\n\n" : "";
+  return relay.inside_event() ? "\n\ndata: [DONE]\n\n" : "data: [DONE]\n\n";
 }
 
 void Attempt::Commit() {
   committed_ = true;
+  try_->line_start = loop_->Now();
   if (try_->mode == Mode::kStream) Forward(try_->relay.Take());
 }
 
@@ -161,8 +216,6 @@ void Attempt::StreamEnded(bool clean) {
   }
   // A stream that has given its finish_reason is whole; only the terminator is missing.
   if (try_->relay.done() || try_->relay.finish_reason()) {
-    try_->closing = try_->relay.inside_event() ? "\n\n" : "";
-    if (!try_->relay.done()) try_->closing += "data: [DONE]\n\n";
     if (!try_->relay.any_frame()) {
       End(EndKind::kEmptyStream, try_->status);
     } else {
@@ -249,6 +302,7 @@ void Attempt::Cancel() {
 void Attempt::Resume() {
   if (!try_->paused) return;
   try_->paused = false;
+  try_->line_start += loop_->Now() - try_->paused_at;
   if (try_->exchange != nullptr && !try_->exchange_done) try_->exchange->Resume();
 }
 

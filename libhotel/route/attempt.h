@@ -5,6 +5,7 @@
 #define HOTEL_ROUTE_ATTEMPT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "hotel/circuit_breaker.h"
 #include "hotel/dispatcher.h"
+#include "hotel/inflight_limiter.h"
 #include "hotel/loop.h"
 #include "hotel/request_log.h"
 #include "hotel/types.h"
@@ -31,8 +33,12 @@ class Attempt;
 class AttemptOwner {
  public:
   virtual void OnAttemptHead(Attempt& attempt, int status) = 0;
+  /// Streams, before the commit: a first data event came that may not commit yet.
+  virtual void OnAttemptEvent(Attempt& attempt) = 0;
   /// The stream may be committed now.
   virtual void OnAttemptOutput(Attempt& attempt) = 0;
+  /// Behind Commit: the provider is alive (the stall watchdog begins anew).
+  virtual void OnAttemptProgress(Attempt& attempt) = 0;
   /// Bytes for the client; only behind Commit.
   virtual void OnAttemptBytes(std::string_view bytes) = 0;
   /// Once per try; nothing but OnAttemptIdle follows until the next Start.
@@ -98,15 +104,26 @@ class Attempt final : public ResponseHandler {
   const std::string& body() const noexcept { return try_->body; }
   /// Gives the whole answer away; body() is empty afterwards.
   std::string TakeBody() noexcept { return std::move(try_->body); }
+  /// The head of a refusal; null for any other answer.
+  const HeaderList* error_headers() const noexcept {
+    return try_->mode == Mode::kError ? &try_->error_headers : nullptr;
+  }
+  /// The head said that the provider takes nothing more right now.
+  bool nothing_remaining() const noexcept { return try_->nothing_remaining; }
+  /// Data events of the stream so far.
+  std::uint64_t frames() const noexcept { return try_->relay.frames(); }
+  /// The stream could end here and be whole.
+  bool whole() const noexcept { return try_->relay.finish_reason(); }
   /// Set when the answer came in a content coding the gateway does not look into.
   std::string_view content_encoding() const noexcept { return try_->content_encoding; }
   /// What must follow the last forwarded byte of a whole stream: nothing, or the `[DONE]` the
   /// provider left out (decisions, 5).
-  std::string_view closing() const noexcept { return try_->closing; }
+  std::string_view closing() const noexcept;
   /// What must stand in front of an event that is added to a broken stream.
   std::string_view separator() const noexcept { return try_->relay.inside_event() ? "\n\n" : ""; }
 
   Permit permit;           ///< from the admission until the verdict
+  InflightSlot slot;       ///< likewise
   AttemptRecord record;    ///< filled by the owner
   TimePoint started_at{};  ///< the epoch until the first try
 
@@ -125,6 +142,7 @@ class Attempt final : public ResponseHandler {
   };
 
   bool StreamMoved();
+  void NoteProgress(std::string_view bytes);
   void StreamEnded(bool clean);
   void AnswerEnded();
   void End(decide::AttemptEnd::Kind kind, int status);
@@ -145,6 +163,7 @@ class Attempt final : public ResponseHandler {
     bool exchange_done = false;
     bool over = false;
     bool paused = false;
+    TimePoint paused_at{};
     bool body_seen = false;
     Mode mode = Mode::kUnknown;
     int status = 0;
@@ -153,8 +172,13 @@ class Attempt final : public ResponseHandler {
     std::string body;
     std::size_t error_limit = 0;
     std::optional<TimePoint> error_body_deadline;
+    HeaderList error_headers;
+    bool nothing_remaining = false;
     ChatRelay relay;
-    std::string closing;
+    bool event_told = false;
+    TimePoint line_start{};          // of the unfinished line behind the commit
+    std::uint64_t line_bytes = 0;    // of it
+    std::uint64_t line_credits = 0;  // blocks of it that counted as progress
   };
   std::optional<Try> try_;  // always there
 };

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "libhotel/route/refusal_reader.h"
 #include "libhotel/wire/errors.h"
 
 namespace hotel::route {
 namespace {
+
+std::string SkipDetail(bool provider_wide) {
+  return provider_wide ? "provider skipped" : "circuit open";
+}
 
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kSseType = "text/event-stream";
@@ -56,7 +61,8 @@ void CallState::Begin() {
   route_ = Resolve(peek_->model, *snapshot_, *settings_, *deps_.breaker, now);
   if (route_.refusal) return Refuse(*route_.refusal);
   for (const SkippedCandidate& skip : route_.skipped) {
-    AddSkip(*skip.provider, skip.model, "circuit open");
+    AddSkip(skip.candidate, SkipDetail(skip.block.provider_wide), BreakerEffect::kSkipped,
+            ErrorKind::kNone);
   }
 
   decide::Plan plan;
@@ -67,7 +73,9 @@ void CallState::Begin() {
   plan.streaming = peek_->stream;
   plan.arrival = arrival_;
   plan.seed = seed_;
+  plan.direct = route_.direct;
   plan.skipped_open = static_cast<int>(route_.skipped.size());
+  for (const SkippedCandidate& skip : route_.skipped) plan.skipped_pinned += skip.block.pinned;
   plan.earliest_retry = route_.earliest_retry();
   machine_ = std::make_unique<decide::AttemptMachine>(std::move(plan));
   Drive(decide::Begin{});
@@ -133,21 +141,82 @@ void CallState::EnsureAttempt(int index, int candidate) {
 
 void CallState::Do(const decide::AskAdmission& action) {
   EnsureAttempt(action.attempt, action.candidate);
+  slot_wait_ = {};
   Attempt& attempt = At(action.attempt);
-  const CircuitKey circuit = attempt.candidate().circuit();
+  const Candidate& candidate = attempt.candidate();
   const TimePoint now = deps_.loop->Now();
-  if (route_.direct) {
-    attempt.permit = deps_.breaker->AcquireDirect(circuit, now);
+  const auto refuse = [&](const decide::Refused& refused) {
+    DropSlot();
+    attempts_[static_cast<std::size_t>(action.attempt)] = nullptr;
+    Drive(refused);
+  };
+  if (route_.direct && !candidate.settings->circuit_breaker.block_direct) {
+    attempt.permit = deps_.breaker->AcquireDirect(candidate.circuit(), now);
   } else {
-    Admission admission = deps_.breaker->TryAcquire(circuit, now);
+    Admission admission = deps_.breaker->TryAcquire(candidate.circuit(), now);
     if (!admission.admitted()) {
-      AddSkip(*attempt.candidate().provider, attempt.candidate().model, "circuit open");
-      attempts_[static_cast<std::size_t>(action.attempt)] = nullptr;
-      return Drive(decide::Refused{action.attempt, admission.retry_at});
+      const bool capacity = admission.refusal == Refusal::kCapacity;
+      AddSkip(candidate,
+              capacity ? "circuit capacity exhausted"
+                       : SkipDetail(admission.refusal == Refusal::kProviderOpen),
+              BreakerEffect::kSkipped, ErrorKind::kNone);
+      using Why = decide::Refused::Why;
+      return refuse({action.attempt, admission.retry_at, capacity ? Why::kCapacity : Why::kCircuit,
+                     admission.pinned});
     }
     attempt.permit = std::move(admission.permit);
   }
+  if (!AcquireSlot(attempt, action.candidate, now)) {
+    return refuse({action.attempt, now, decide::Refused::Why::kBusy});
+  }
   Drive(decide::Admitted{action.attempt, attempt.permit.probe()});
+}
+
+/// The slot that was waited for, or one that is free.
+bool CallState::AcquireSlot(Attempt& attempt, int candidate, TimePoint now) {
+  if (deps_.limiter == nullptr) return true;
+  attempt.slot = held_slot_.valid()
+                     ? std::move(held_slot_)
+                     : deps_.limiter->TryAcquire(attempt.candidate().inflight(), now);
+  if (attempt.slot.valid()) return true;
+  busy_noted_.resize(route_.candidates.size());
+  if (!busy_noted_[static_cast<std::size_t>(candidate)]) {
+    busy_noted_[static_cast<std::size_t>(candidate)] = true;
+    AddSkip(attempt.candidate(), "at in-flight limit", BreakerEffect::kNoop,
+            ErrorKind::kProviderSaturated);
+  }
+  return false;
+}
+
+void CallState::Do(const decide::WaitForSlot& action) {
+  slot_targets_ = action.candidates;
+  std::vector<InflightTarget> targets;
+  for (const int candidate : slot_targets_) {
+    targets.push_back(route_.candidates[static_cast<std::size_t>(candidate)].inflight());
+  }
+  // Told on the thread that gives the slot back; the call itself is touched on its loop only.
+  const auto on_slot = [loop = deps_.loop, weak = weak_from_this()] {
+    loop->Post([weak] {
+      if (const auto self = weak.lock()) self->TakeSlot();
+    });
+  };
+  slot_wait_ = deps_.limiter->Wait(targets, deps_.loop->Now(), on_slot, seniority_);
+  seniority_ = slot_wait_.seniority();
+  if (slot_wait_.ready()) TakeSlot();
+}
+
+void CallState::TakeSlot() {
+  if (!slot_wait_.valid() || finished()) return;
+  std::size_t target = 0;
+  InflightSlot slot = slot_wait_.Take(&target);
+  if (!slot.valid()) return;
+  DropSlot();
+  held_slot_ = std::move(slot);
+  Drive(decide::SlotFree{slot_targets_[target]});
+}
+
+void CallState::DropSlot() {
+  if (held_slot_.valid()) held_slot_.End(SlotEnd::kUnused, deps_.loop->Now());
 }
 
 void CallState::Do(const decide::StartAttempt& action) {
@@ -176,6 +245,18 @@ void CallState::Do(const decide::Commit& action) {
   attempt.Commit();
 }
 
+void CallState::Do(const decide::SettleCircuit& action) {
+  Attempt& attempt = At(action.attempt);
+  attempt.record.breaker = attempt.permit.Report(action.report, deps_.loop->Now());
+}
+
+void CallState::EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now) {
+  if (!attempt.slot.valid()) return;
+  if (action.cut) return attempt.slot.EndSaturated(*action.cut, now);
+  if (attempt.tries() == 0) return attempt.slot.End(SlotEnd::kUnused, now);
+  attempt.slot.End(action.clean ? SlotEnd::kClean : SlotEnd::kUnclean, now);
+}
+
 void CallState::Do(const decide::ReportVerdict& action) {
   Attempt& attempt = At(action.attempt);
   AttemptRecord& record = attempt.record;
@@ -190,7 +271,9 @@ void CallState::Do(const decide::ReportVerdict& action) {
   // An attempt that was admitted when the deadline had passed was never started.
   if (attempt.started_at != TimePoint{}) record.duration = now - attempt.started_at;
   if (attempt.streaming()) record.ttft = ttft_;
-  record.breaker = attempt.permit.Report(action.report, now);
+  record.hedged = action.hedged;
+  if (!action.settled) record.breaker = attempt.permit.Report(action.report, now);
+  EndSlot(attempt, action, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
   record_.attempts.push_back(record);
 }
@@ -212,9 +295,13 @@ void CallState::Do(const decide::Finish& action) {
     }
     return Complete({true, ErrorKind::kNone}, sent_status_, "", attempt);
   }
-  const decide::TerminalNames names{
-      peek_->model,
-      attempt != nullptr ? std::string_view(attempt->candidate().provider->name) : ""};
+  std::string_view provider;
+  if (attempt != nullptr) {
+    provider = attempt->candidate().provider->name;
+  } else if (route_.direct) {
+    provider = route_.candidates.front().provider->name;
+  }
+  const decide::TerminalNames names{peek_->model, provider};
   const decide::TerminalAnswer answer = decide::MakeTerminal(action, names, deps_.loop->Now());
   switch (action.how) {
     case How::kServedBroken:
@@ -241,7 +328,16 @@ void CallState::Do(const decide::Finish& action) {
 // --- events of attempts -------------------------------------------------------------------------
 
 void CallState::OnAttemptHead(Attempt& attempt, int status) {
+  if (attempt.nothing_remaining() && attempt.slot.valid()) {
+    attempt.slot.NoneRemaining(deps_.loop->Now());
+  }
   Drive(decide::HeadSeen{attempt.index(), status});
+}
+
+void CallState::OnAttemptEvent(Attempt& attempt) { Drive(decide::FirstEvent{attempt.index()}); }
+
+void CallState::OnAttemptProgress(Attempt& attempt) {
+  if (!finished()) machine_->Progress(deps_.loop->Now(), attempt.frames(), attempt.whole());
 }
 
 void CallState::OnAttemptOutput(Attempt& attempt) { Drive(decide::FirstOutput{attempt.index()}); }
@@ -254,7 +350,23 @@ void CallState::OnAttemptBytes(std::string_view bytes) {
 }
 
 void CallState::OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) {
-  Drive(decide::Ended{attempt.index(), end});
+  decide::Ended ended{attempt.index(), end};
+  if (deps_.classifier == nullptr || !IsRefusal(end)) return Drive(std::move(ended));
+  const WallTime wall = deps_.clock->WallNow();
+  const RateLimitReading reading =
+      ReadRefusal(*deps_.classifier, *deps_.breaker, attempt.candidate(),
+                  {attempt.error_headers(), attempt.body(), wall}, deps_.loop->Now(), &ended.end);
+  if (reading.classified) {
+    attempt.record.rate_limit = RefusalClassName(
+        ended.end.refusal.saturated() ? RefusalClass::kSaturated : reading.refusal_class);
+    attempt.record.phrase = reading.phrase;
+    if (ended.end.refusal.exhausted() && deps_.ledger != nullptr) {
+      const Candidate& candidate = attempt.candidate();
+      deps_.ledger->Note(candidate.provider->id, {std::string(reading.phrase), candidate.model,
+                                                  reading.needs_payment, wall});
+    }
+  }
+  Drive(std::move(ended));
 }
 
 void CallState::OnAttemptIdle(Attempt&) {
@@ -326,20 +438,24 @@ void CallState::Refuse(const decide::TerminalAnswer& answer) {
   Complete({true, answer.kind}, answer.status, answer.message, nullptr);
 }
 
-void CallState::AddSkip(const Provider& provider, const std::string& model, std::string detail) {
+void CallState::AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
+                        ErrorKind kind) {
   AttemptRecord skip;
   skip.attempt = -1;
-  skip.provider_id = provider.id;
-  skip.provider = provider.routing_name;
-  skip.model = model;
+  skip.provider_id = candidate.provider->id;
+  skip.provider = candidate.provider->routing_name;
+  skip.model = candidate.model;
   skip.detail = std::move(detail);
-  skip.breaker = BreakerEffect::kSkipped;
+  skip.error_kind = kind;
+  skip.breaker = effect;
   record_.attempts.push_back(std::move(skip));
 }
 
 void CallState::Complete(const AnswerEnd& end, int status, std::string message,
                          const Attempt* attempt) {
   finished_->store(true, std::memory_order_release);
+  slot_wait_ = {};
+  DropSlot();
   if (timer_ != 0) deps_.loop->CancelTimer(timer_);
   timer_ = 0;
   timer_at_.reset();

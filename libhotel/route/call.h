@@ -25,7 +25,7 @@
 namespace hotel::route {
 
 /// Belongs to the loop thread from Begin on. Kept alive by its router until `idle()`.
-class CallState final : public AttemptOwner {
+class CallState final : public AttemptOwner, public std::enable_shared_from_this<CallState> {
  public:
   /// `peek` is what PeekRequest said about the body; an error is answered with 400. `on_change` is
   /// called (on the loop thread, possibly from inside a callback of an exchange) when the call has
@@ -55,7 +55,9 @@ class CallState final : public AttemptOwner {
  private:
   // AttemptOwner
   void OnAttemptHead(Attempt& attempt, int status) override;
+  void OnAttemptEvent(Attempt& attempt) override;
   void OnAttemptOutput(Attempt& attempt) override;
+  void OnAttemptProgress(Attempt& attempt) override;
   void OnAttemptBytes(std::string_view bytes) override;
   void OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) override;
   void OnAttemptIdle(Attempt& attempt) override;
@@ -67,8 +69,15 @@ class CallState final : public AttemptOwner {
   void Do(const decide::StartAttempt& action);
   void Do(const decide::CancelAttempt& action);
   void Do(const decide::Commit& action);
+  void Do(const decide::SettleCircuit& action);
   void Do(const decide::ReportVerdict& action);
+  void Do(const decide::WaitForSlot& action);
   void Do(const decide::Finish& action);
+
+  bool AcquireSlot(Attempt& attempt, int candidate, TimePoint now);
+  void EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now);
+  void TakeSlot();
+  void DropSlot();
 
   void ArmTimer();
   void OnTimer();
@@ -80,7 +89,8 @@ class CallState final : public AttemptOwner {
                  const Attempt* attempt, bool streaming);
   void WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt);
   void Complete(const AnswerEnd& end, int status, std::string message, const Attempt* attempt);
-  void AddSkip(const Provider& provider, const std::string& model, std::string detail);
+  void AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
+               ErrorKind kind);
 
   RouterDeps deps_;
   RouteRequest request_;
@@ -103,7 +113,12 @@ class CallState final : public AttemptOwner {
   int contacted_ = 0;
   std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   bool client_paused_ = false;
-  int sent_status_ = 0;  // 0 = no head yet
+  SlotWait slot_wait_;             // while the machine waits for a slot
+  std::vector<int> slot_targets_;  // the candidates of its lines
+  std::uint64_t seniority_ = 0;    // its place in them
+  InflightSlot held_slot_;         // handed over, for the question that follows
+  std::vector<bool> busy_noted_;   // by candidate: its record has the skip
+  int sent_status_ = 0;            // 0 = no head yet
   std::optional<Duration> ttft_;
   RequestRecord record_;
 };

@@ -24,9 +24,11 @@ bool ChatRelay::OnEvent(const wire::SseEvent& event) {
     case wire::ChatFrame::Kind::kMalformed:  // an unknown dialect is never cut (facts f)
       output_ = true;
       any_frame_ = true;
+      ++frames_;
       break;
     case wire::ChatFrame::Kind::kNoOutput:
       any_frame_ = true;
+      ++frames_;
       break;
   }
   if (stopped()) stop_offset_ = event.end_offset;

@@ -33,6 +33,8 @@ class ChatRelay {
   bool output() const noexcept { return output_; }
   /// A frame with data was seen, `[DONE]` aside.
   bool any_frame() const noexcept { return any_frame_; }
+  /// How many there were.
+  std::uint64_t frames() const noexcept { return frames_; }
   /// A choice gave its finish_reason.
   bool finish_reason() const noexcept { return finish_reason_; }
   /// `[DONE]` was seen.
@@ -67,6 +69,7 @@ class ChatRelay {
   bool committed_ = false;
   bool output_ = false;
   bool any_frame_ = false;
+  std::uint64_t frames_ = 0;
   bool finish_reason_ = false;
   bool done_ = false;
   bool error_ = false;

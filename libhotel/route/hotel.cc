@@ -93,6 +93,8 @@ class StandardHotel final : public Hotel {
   FailoverGroupStore& groups() noexcept override { return *store_; }
   ProviderStore& providers() noexcept override { return *store_; }
   CircuitBreaker& circuits() noexcept override { return *breaker_; }
+  InflightLimiter& inflight() noexcept override { return *limiter_; }
+  CapLedger& caps() noexcept override { return *ledger_; }
 
   void Close() override {
     {
@@ -125,6 +127,9 @@ class StandardHotel final : public Hotel {
   std::unique_ptr<SettingsSource> settings_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<CircuitBreaker> breaker_;
+  std::unique_ptr<RateLimitClassifier> classifier_;
+  std::unique_ptr<InflightLimiter> limiter_;
+  std::unique_ptr<CapLedger> ledger_;
   std::unique_ptr<LoopThread> own_loop_;
   Loop* loop_ = nullptr;
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -209,6 +214,9 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   if (absl::Status status = OpenStore(options, config); !status.ok()) return status;
   if (absl::Status status = Fill(options, config); !status.ok()) return status;
   breaker_ = MakeCircuitBreaker(settings_.get(), options.events);
+  classifier_ = MakeRateLimitClassifier();
+  limiter_ = MakeInflightLimiter(settings_.get());
+  ledger_ = MakeCapLedger();
 
   loop_ = options.loop;
   if (loop_ == nullptr) {
@@ -234,6 +242,9 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.dispatcher = dispatcher_.get();
   deps.groups = store_.get();
   deps.breaker = breaker_.get();
+  deps.classifier = classifier_.get();
+  deps.limiter = limiter_.get();
+  deps.ledger = ledger_.get();
   deps.settings = settings_.get();
   deps.log = options.log;
   deps.seed = base::RandomSeed();

@@ -25,11 +25,12 @@ Routable FindRoutable(const GroupEntry& entry, const GroupSnapshot& snapshot) {
 }
 
 bool Contains(const Route& route, const Provider& provider, std::string_view model) {
-  const auto same = [&](const auto& candidate) {
+  const auto same = [&](const Candidate& candidate) {
     return candidate.provider->id == provider.id && candidate.model == model;
   };
   return std::any_of(route.candidates.begin(), route.candidates.end(), same) ||
-         std::any_of(route.skipped.begin(), route.skipped.end(), same);
+         std::any_of(route.skipped.begin(), route.skipped.end(),
+                     [&](const SkippedCandidate& skip) { return same(skip.candidate); });
 }
 
 Route ResolveGroup(std::string_view name, const GroupSnapshot& snapshot, const Settings& settings,
@@ -55,7 +56,7 @@ Route ResolveGroup(std::string_view name, const GroupSnapshot& snapshot, const S
     Candidate candidate{member.provider, member.model->model_id,
                         &settings.For(member.provider->routing_name)};
     if (const auto block = breaker.Blocked(candidate.circuit(), now)) {
-      route.skipped.push_back({candidate.provider, candidate.model, block->until});
+      route.skipped.push_back({std::move(candidate), *block});
     } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
       ++undecryptable;
     } else {
@@ -93,7 +94,7 @@ Route ResolveDirect(std::string_view requested, std::size_t slash, const GroupSn
 std::optional<TimePoint> Route::earliest_retry() const {
   std::optional<TimePoint> earliest;
   for (const SkippedCandidate& skip : skipped) {
-    if (!earliest || skip.retry_at < *earliest) earliest = skip.retry_at;
+    if (!earliest || skip.block.until < *earliest) earliest = skip.block.until;
   }
   return earliest;
 }

@@ -10,6 +10,7 @@
 
 #include "hotel/circuit_breaker.h"
 #include "hotel/failover_group.h"
+#include "hotel/inflight_limiter.h"
 #include "hotel/router.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
@@ -24,13 +25,13 @@ struct Candidate {
   std::string model;                         ///< upstream model id
   const EngineSettings* settings = nullptr;  ///< lives as long as the Settings given to Resolve
   CircuitKey circuit() const { return {provider->id, model, provider->routing_name}; }
+  InflightTarget inflight() const { return {provider->id, provider->routing_name, provider->max_in_flight}; }
 };
 
-/// A candidate whose open circuit leaves it out.
+/// A candidate that its own open circuit, or the verdict on its provider, leaves out.
 struct SkippedCandidate {
-  std::shared_ptr<const Provider> provider;
-  std::string model;
-  TimePoint retry_at{};
+  Candidate candidate;
+  Block block;
 };
 
 struct Route {

@@ -100,6 +100,14 @@ void CallChecker::On(const decide::StartAttempt& start) {
   ++started_;
 }
 
+void CallChecker::On(const decide::SettleCircuit& settle) {
+  Require(committed_ && settle.attempt == running_, "only what was committed is settled early");
+}
+
+void CallChecker::On(const decide::WaitForSlot&) {
+  Require(false, "nobody is busy here, so there is no slot to wait for");
+}
+
 void CallChecker::CheckRepeat(const decide::StartAttempt& start) {
   Require(start.attempt == running_ && start.candidate == last_candidate_,
           "a repeat is of the attempt that runs");

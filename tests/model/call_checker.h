@@ -44,7 +44,9 @@ class CallChecker {
   void On(const decide::StartAttempt& start);
   void On(const decide::CancelAttempt& cancel);
   void On(const decide::Commit& commit);
+  void On(const decide::SettleCircuit& settle);
   void On(const decide::ReportVerdict& verdict);
+  void On(const decide::WaitForSlot& wait);
   void On(const decide::Finish& finish);
   void CheckRepeat(const decide::StartAttempt& start);
   void CheckRepeatable(const decide::AttemptEnd& end);

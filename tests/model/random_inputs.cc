@@ -68,6 +68,14 @@ std::string Print(const decide::Action& action) {
       return "cancel" + std::to_string(a.attempt);
     }
     std::string operator()(const decide::Commit& a) { return "commit" + std::to_string(a.attempt); }
+    std::string operator()(const decide::SettleCircuit& a) const {
+      return "settle " + std::to_string(a.attempt) + " " + a.report.cause;
+    }
+    std::string operator()(const decide::WaitForSlot& a) const {
+      std::string text = "wait";
+      for (const int candidate : a.candidates) text += " " + std::to_string(candidate);
+      return text;
+    }
     std::string operator()(const decide::ReportVerdict& a) {
       return "report" + std::to_string(static_cast<int>(a.report.verdict)) + a.report.cause;
     }

@@ -16,7 +16,7 @@ struct Coverage {
   std::uint64_t tapes = 0;
   std::uint64_t events = 0;
   std::uint64_t hows[6] = {};
-  std::uint64_t reasons[11] = {};
+  std::uint64_t reasons[14] = {};
   std::uint64_t effects[6] = {};
   std::uint64_t refused = 0;
   std::uint64_t stale_reports = 0;

@@ -20,6 +20,9 @@ Harness::Harness(Settings with, std::unique_ptr<Store> own_store)
   deps.dispatcher = &upstreams;
   deps.groups = store.get();
   deps.breaker = &breaker;
+  deps.classifier = classifier.get();
+  deps.limiter = limiter.get();
+  deps.ledger = caps.get();
   deps.settings = &settings;
   deps.log = &log;
   deps.seed = 7;
@@ -38,6 +41,10 @@ Harness::~Harness() {
   CHECK(router->active_calls() == 0);
   CHECK(upstreams.open() == 0);
   CHECK(breaker.outstanding() == 0);
+  for (const InflightView& view : limiter->Views(clock.Now())) {
+    CHECK(view.inflight == 0);
+    CHECK(view.waiting == 0);
+  }
   CHECK(loop.pending_timers() == 0);
 }
 

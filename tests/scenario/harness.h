@@ -100,6 +100,9 @@ class Harness {
 
  public:
   PermitLedger breaker;
+  std::unique_ptr<RateLimitClassifier> classifier = MakeRateLimitClassifier();
+  std::unique_ptr<InflightLimiter> limiter = MakeInflightLimiter(&settings);
+  std::unique_ptr<CapLedger> caps = MakeCapLedger();
   std::unique_ptr<Router> router;
 };
 

@@ -114,8 +114,8 @@ class MachineRun {
   std::string Words() const {
     std::string words;
     for (const Action& action : actions) {
-      static constexpr const char* kNames[] = {"ask",    "start",   "cancel",
-                                               "commit", "verdict", "finish"};
+      static constexpr const char* kNames[] = {"ask",    "start",   "cancel", "commit",
+                                               "settle", "verdict", "wait",   "finish"};
       words += (words.empty() ? "" : " ") + std::string(kNames[action.index()]);
     }
     return words;

@@ -185,7 +185,7 @@ TEST_CASE("407 as the last failure is told in the gateway's words") {
 
 TEST_CASE("429: fails over, charged, never body-forwarded") {
   CheckStatus(429, {true, Verdict::kFailure, "upstream status 429", 429, How::kGatewayError,
-                    ErrorKind::kProviderSaturated});
+                    ErrorKind::kProviderError});
 }
 
 TEST_CASE("decisions 10: 429 taken out of both lists goes to the client, alive") {

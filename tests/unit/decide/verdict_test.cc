@@ -42,11 +42,11 @@ TEST_CASE("open_on_exhaustion off: a 402 is an ordinary charge with its own caus
   settings.open_on_statuses.AddCode(429);
   const CircuitReport paid = JudgeEnd(End(EndKind::kHttpError, 402), settings);
   CHECK(paid.verdict == Verdict::kFailure);
-  CHECK(paid.cause == "payment required, not opened by setting");
+  CHECK(paid.cause == "upstream status 402 (payment required, not opened by setting)");
   CHECK(paid.status == 402);
   const CircuitReport spent = JudgeEnd(End(EndKind::kHttpError, 429), settings);
   CHECK(spent.verdict == Verdict::kFailure);
-  CHECK(spent.cause == "exhausted, not opened by setting");
+  CHECK(spent.cause == "upstream status 429 (exhausted, not opened by setting)");
 }
 
 TEST_CASE("empty lists: no status charges, transport and unusable answers still do") {

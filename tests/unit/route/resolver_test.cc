@@ -136,7 +136,7 @@ TEST_CASE("an open circuit leaves its candidate out and names its return") {
   const Route route = w.Go("hotel/glm-4.6");
   CHECK(route.candidates.size() == 2);
   REQUIRE(route.skipped.size() == 1);
-  CHECK(route.skipped[0].model == "z-ai/glm-4.6");
+  CHECK(route.skipped[0].candidate.model == "z-ai/glm-4.6");
   CHECK(route.earliest_retry() == w.now + std::chrono::seconds(60));
 }
 
