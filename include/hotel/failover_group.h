@@ -42,6 +42,8 @@ struct Provider {
   Secret api_key;  ///< set when key_state is kReady
   /// True: `models` is the whole list, an id outside of it does not exist. False: any id is sent.
   bool fixed_models = false;
+  /// Requests it may have at a time, 1-10000; 0 = no ceiling but the learned one.
+  int max_in_flight = 0;
   /// What is particular to its connections; null = nothing.
   std::shared_ptr<const TransportOptions> transport;
 };
@@ -171,6 +173,7 @@ struct ProviderSpec {
   /// The fixed list of model ids; nullopt = not fixed (rows come from groups and discovery).
   std::optional<std::vector<std::string>> models;
   TransportOptions transport;  ///< see CheckProvider
+  int max_in_flight = 0;       ///< 1-10000; 0 = none
 };
 
 /// Where providers and their models live. Threading, durability and errors as in

@@ -1,10 +1,12 @@
 // The `providers:` block.
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 100;
 constexpr std::size_t kMaxModelBytes = 256;
+constexpr int kMaxInFlight = 10000;
 
 // What is wrong with a provider name, "" if nothing.
 std::string NameProblem(std::string_view name) {
@@ -121,9 +124,26 @@ void ReadModels(Reader* reader, const Node& node, const std::string& path, Provi
   spec->models = std::move(models);
 }
 
+void ReadMaxInFlight(Reader* reader, const Node& node, const std::string& path,
+                     ProviderSpec* spec) {
+  const auto text = reader->Scalar(node, path, "a number of requests");
+  if (!text) return;
+  int value = 0;
+  const char* const end = text->value.data() + text->value.size();
+  const auto parsed = std::from_chars(text->value.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < 1 || value > kMaxInFlight) {
+    reader->Error(node.line, path,
+                  fmt::format("{} is not a whole number from 1 to {}; leave it out for no ceiling",
+                              Quoted(text->source), kMaxInFlight));
+    return;
+  }
+  spec->max_in_flight = value;
+}
+
 void ReadProvider(Reader* reader, const Member& entry, bool allow_http, ProviderSpec* spec,
                   ProviderSection::Entry* section) {
-  std::vector<std::string> known = {"type", "base_url", "api_key", "models", "enabled", "profile"};
+  std::vector<std::string> known = {"type",    "base_url",      "api_key", "models",
+                                    "enabled", "max_in_flight", "profile"};
   const std::vector<std::string> blocks = OptionNames("", true);
   known.insert(known.end(), blocks.begin(), blocks.end());
 
@@ -145,6 +165,8 @@ void ReadProvider(Reader* reader, const Member& entry, bool allow_http, Provider
       ReadModels(reader, value, member_path, spec);
     } else if (member->key == "enabled") {
       spec->enabled = reader->Bool(value, member_path).value_or(true);
+    } else if (member->key == "max_in_flight") {
+      ReadMaxInFlight(reader, value, member_path, spec);
     } else if (member->key == "profile") {
       section->layer.profile = ReadProfile(reader, value, member_path);
       section->layer.profile_line = value.line;

@@ -74,6 +74,10 @@ constexpr std::array kMigrations = {
         updated_at TEXT NOT NULL
       ) STRICT;
     )sql"},
+    Migration{"how many requests a provider may have", R"sql(
+      ALTER TABLE providers ADD COLUMN max_in_flight INTEGER
+        CHECK (max_in_flight BETWEEN 1 AND 10000);
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.

@@ -21,8 +21,8 @@ namespace {
 
 constexpr const char kSelectProvider[] =
     "SELECT id, name, routing_name, provider_type, base_url, encrypted_key, key_nonce, key_salt,"
-    " enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce, proxy_salt"
-    " FROM providers ";
+    " enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce, proxy_salt,"
+    " max_in_flight FROM providers ";
 constexpr const char kSelectModel[] = "SELECT id, provider_id, model_id, enabled FROM models ";
 
 // From three columns that are null together.
@@ -46,6 +46,7 @@ ProviderRow ProviderOf(const Statement& statement) {
   row.unix_socket = statement.Text(11);
   row.http2 = statement.Bool(12);
   row.proxy = SealedAt(statement, 13);
+  if (!statement.IsNull(16)) row.max_in_flight = statement.Integer(16);
   return row;
 }
 
@@ -103,13 +104,13 @@ absl::Status InsertProvider(Connection& connection, const ProviderRow& row, Wall
       "INSERT INTO providers (name, routing_name, provider_type, base_url, encrypted_key, "
       "key_nonce,"
       " key_salt, enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce,"
-      " proxy_salt, created_at, updated_at, id)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      " proxy_salt, max_in_flight, created_at, updated_at, id)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
       Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
       row.fixed_models, row.ca_file, row.unix_socket, row.http2,
       Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
-      Part(row.proxy, &SealedKey::salt), time, time, row.id);
+      Part(row.proxy, &SealedKey::salt), row.max_in_flight, time, time, row.id);
 }
 
 absl::Status UpdateProvider(Connection& connection, const ProviderRow& row, WallTime now) {
@@ -117,12 +118,12 @@ absl::Status UpdateProvider(Connection& connection, const ProviderRow& row, Wall
       "UPDATE providers SET name = ?, routing_name = ?, provider_type = ?, base_url = ?,"
       " encrypted_key = ?, key_nonce = ?, key_salt = ?, enabled = ?, fixed_models = ?,"
       " ca_file = ?, unix_socket = ?, http2 = ?, encrypted_proxy = ?, proxy_nonce = ?,"
-      " proxy_salt = ?, updated_at = ? WHERE id = ?",
+      " proxy_salt = ?, max_in_flight = ?, updated_at = ? WHERE id = ?",
       row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
       Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
       row.fixed_models, row.ca_file, row.unix_socket, row.http2,
       Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
-      Part(row.proxy, &SealedKey::salt), base::FormatTime(now), row.id);
+      Part(row.proxy, &SealedKey::salt), row.max_in_flight, base::FormatTime(now), row.id);
 }
 
 absl::Status DeleteProvider(Connection& connection, std::string_view id) {

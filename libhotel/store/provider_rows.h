@@ -2,6 +2,7 @@
 #ifndef HOTEL_STORE_PROVIDER_ROWS_H_
 #define HOTEL_STORE_PROVIDER_ROWS_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct ProviderRow {
   std::string unix_socket;
   bool http2 = false;
   std::optional<SealedKey> proxy;  ///< its URL, which may hold a password; nullopt = none
+  std::optional<std::int64_t> max_in_flight;
   friend bool operator==(const ProviderRow&, const ProviderRow&) = default;
 };
 

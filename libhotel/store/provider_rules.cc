@@ -26,6 +26,7 @@ constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxKeyBytes = 8192;  // signed tokens run to kilobytes
 constexpr std::size_t kMaxModelIdBytes = 256;
 constexpr std::size_t kMaxModels = 10000;
+constexpr int kMaxInFlight = 10000;
 
 absl::Status CheckName(std::string_view name) {
   absl::Status status = CheckText("provider name", name, 1, kMaxNameBytes);
@@ -60,6 +61,10 @@ absl::StatusOr<ProviderSpec> NormalizeProvider(const ProviderSpec& spec) {
         CheckText("proxy", result.transport.proxy.Reveal(), 0, kMaxUrlBytes),
         CheckText("unix_socket", result.transport.unix_socket, 0, kMaxPathBytes)}) {
     if (!status.ok()) return status;
+  }
+  if (spec.max_in_flight < 0 || spec.max_in_flight > kMaxInFlight) {
+    return absl::InvalidArgumentError(
+        fmt::format("max_in_flight is 1 to {}, or 0 for none", kMaxInFlight));
   }
   if (!spec.models.has_value()) return result;
   if (spec.models->size() > kMaxModels) {

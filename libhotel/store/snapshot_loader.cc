@@ -42,6 +42,7 @@ absl::StatusOr<std::shared_ptr<const GroupSnapshot>> LoadSnapshot(Connection& co
     provider->key_state = opened.state;
     provider->api_key = std::move(opened.key);
     provider->fixed_models = row.fixed_models;
+    provider->max_in_flight = static_cast<int>(row.max_in_flight.value_or(0));
     TransportOptions transport{row.ca_file, {}, row.unix_socket, row.http2};
     if (row.proxy.has_value()) {
       KeyRing::OpenedKey proxy = keys.Open(ProxyName(row.id), row.proxy);

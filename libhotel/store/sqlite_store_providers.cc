@@ -71,6 +71,8 @@ absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec
   after.ca_file = spec.transport.ca_file;
   after.unix_socket = spec.transport.unix_socket;
   after.http2 = spec.transport.http2;
+  after.max_in_flight = std::nullopt;
+  if (spec.max_in_flight != 0) after.max_in_flight = spec.max_in_flight;
   absl::StatusOr<std::optional<SealedKey>> proxy =
       SealIfChanged(writer.keys, ProxyName(after.id), after.proxy, spec.transport.proxy);
   if (!proxy.ok()) return proxy.status();

@@ -105,6 +105,26 @@ TEST_CASE("A fixed model list names each model once and at least one") {
         "characters");
 }
 
+TEST_CASE("max_in_flight is a whole number from 1 to 10000, left out it is none") {
+  const auto read = [](const std::string& value) {
+    const ReadResult result = Read(Provider("a", "    max_in_flight: " + value + "\n"));
+    CHECK(Lines(result.errors).empty());
+    return result.config.providers[0].max_in_flight;
+  };
+  CHECK(read("1") == 1);
+  CHECK(read("4") == 4);
+  CHECK(read("10000") == 10000);
+  CHECK(Read(Provider("a")).config.providers[0].max_in_flight == 0);
+  CHECK(
+      Errors(Provider("a", "    max_in_flight: 0\n")) ==
+      "h.yaml:5: providers.a.max_in_flight: \"0\" is not a whole number from 1 to 10000; leave it "
+      "out for no ceiling");
+  for (const std::string bad : {"10001", "-1", "2.5", "4 slots", "99999999999999999999", "''"}) {
+    CHECK(Errors(Provider("a", "    max_in_flight: " + bad + "\n")).find("from 1 to 10000") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("Unknown provider keys are errors") {
   CHECK(Errors(Provider("a", "    api_ky: x\n")) ==
         "h.yaml:5: providers.a.api_ky: unknown key; did you mean \"api_key\"?");

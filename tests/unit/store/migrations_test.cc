@@ -75,6 +75,7 @@ TEST_CASE("migrations: a file of version 1 opens with what it holds") {
   REQUIRE(snapshot->FindProvider("my-provider") != nullptr);
   CHECK(snapshot->FindProvider("my-provider")->enabled);
   CHECK(snapshot->FindProvider("my-provider")->transport == nullptr);
+  CHECK(snapshot->FindProvider("my-provider")->max_in_flight == 0);
   CHECK(snapshot->FindModel("bbbbbbbb-0000-4000-8000-000000000001")->model_id == "z-ai/glm-4.6");
   const FailoverGroup* group = snapshot->FindGroup("glm-4.6");
   REQUIRE(group != nullptr);

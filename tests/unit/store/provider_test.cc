@@ -111,6 +111,29 @@ TEST_CASE("provider: what is particular to its connections is stored, changed an
   CHECK(f.Find("a")->api_key == Secret("sk-a"));
 }
 
+TEST_CASE("provider: max_in_flight is stored, changed and taken back, 1 to 10000") {
+  Fixture f;
+  ProviderSpec spec = SpecOf("a", "sk-a");
+  Must(f.store->UpsertProvider(spec));
+  CHECK(f.Find("a")->max_in_flight == 0);
+  for (const int ceiling : {1, 10000, 4}) {
+    spec.max_in_flight = ceiling;
+    Must(f.store->UpsertProvider(spec));
+    CHECK(f.Find("a")->max_in_flight == ceiling);
+  }
+  for (const int bad : {-1, 10001}) {
+    spec.max_in_flight = bad;
+    CHECK(absl::IsInvalidArgument(f.store->UpsertProvider(spec).status()));
+    CHECK(f.Find("a")->max_in_flight == 4);
+  }
+  AddModels(*f.store, 1);
+  CHECK(f.Find("a")->max_in_flight == 4);
+  spec.max_in_flight = 0;
+  Must(f.store->UpsertProvider(spec));
+  CHECK(f.Find("a")->max_in_flight == 0);
+  CHECK(f.Find("a")->api_key == Secret("sk-a"));
+}
+
 TEST_CASE("provider: a proxy that cannot be one text is refused without being shown") {
   Fixture f;
   ProviderSpec spec = SpecOf("a");
