@@ -38,7 +38,8 @@ class OneSettings : public SettingsSource {
 class EventCount : public EventSink {
  public:
   void OnEvent(const Event& event) override {
-    ++(event.type == "circuit_breaker.open" ? opened : closed);
+    if (event.type == "circuit_breaker.open") ++opened;
+    if (event.type == "circuit_breaker.closed") ++closed;
   }
   int opened = 0;
   int closed = 0;
