@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 6> kNamingHeaders = {
 
 /// The rows found, the first of each weight.
 struct Findings {
+  bool window_of_model = false;  // the clause that named the window names a model
+
   const PhraseRow* money = nullptr;
   const PhraseRow* window = nullptr;
   const PhraseRow* weak = nullptr;
@@ -66,7 +68,9 @@ bool WordsAre(const RefusalText& text, std::size_t at, std::size_t end,
 
 // Numbers that decide: "Limit 6000, Requested 12328", "limit: 0", "can only afford 0".
 void ReadNumbers(const RefusalText& text, Evidence* evidence) {
+  constexpr std::size_t kNear = 8;
   std::optional<double> limit;
+  std::size_t limit_at = 0;
   const auto& words = text.words();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string_view word = words[i].text;
@@ -75,13 +79,13 @@ void ReadNumbers(const RefusalText& text, Evidence* evidence) {
     if (at >= words.size()) break;
     const std::optional<double> number = NumberOf(words[at].text);
     if (!number) continue;
-    // "limit 0.5" is read as a number of its own; "-0.01" is none of these.
     if (word == "afford") {
       evidence->affords_nothing = *number <= 0;
     } else if (word == "limit") {
       limit = number;
+      limit_at = i;
       if (*number == 0 && words[at].before != '-') evidence->limit_of_zero = true;
-    } else if (limit && *number > *limit && *limit > 0) {
+    } else if (limit && i - limit_at <= kNear && *number > *limit && *limit > 0) {
       evidence->too_large = true;
     }
   }
@@ -120,7 +124,12 @@ Evidence Collect(const RefusalText& text, std::string_view provider_type) {
         evidence.states |= meaning.states | soft;
         evidence.advises |= meaning.advises;
         if ((meaning.states & kTooLarge) != 0) evidence.too_large = true;
-        if (NamesModel(text, clause, meaning)) evidence.names_model = true;
+        if (NamesModel(text, clause, meaning)) {
+          evidence.names_model = true;
+          if (row != nullptr && row == evidence.message.window) {
+            evidence.message.window_of_model = true;
+          }
+        }
         if ((meaning.states & (kAccount | kKey)) != 0) evidence.names_account = true;
         break;
       case ClauseKind::kCode:
@@ -139,6 +148,10 @@ Evidence Collect(const RefusalText& text, std::string_view provider_type) {
   if (evidence.message.soft == nullptr)
     evidence.message.Add(MatchClause(evidence.states & (kResource | kLater)));
   if (evidence.message.soft == nullptr) evidence.message.Add(MatchClause(evidence.states & kSoon));
+  if (evidence.message.window == nullptr && evidence.message.busy == nullptr) {
+    const PhraseRow* const row = MatchClause(evidence.states);
+    if (row != nullptr && row->phrase.key == "limit that resets") evidence.message.Add(row);
+  }
   if (evidence.message.weak == nullptr && (evidence.advises & kPayNow) != 0) {
     evidence.message.Add(&RowOf("please recharge"));
   }
@@ -163,10 +176,14 @@ Decision Decide(const Evidence& e) {
         m.money == nullptr || m.money->phrase.key == "exceeded your current quota";
     return boilerplate ? Decision{e.quota.busy, false} : Decision{nullptr, true};
   }
-  if (m.money != nullptr)
-    return m.busy != nullptr ? Decision{nullptr, true} : Decision{m.money, false};
-  if (m.window != nullptr)
-    return m.busy != nullptr ? Decision{nullptr, true} : Decision{m.window, false};
+  if (m.money != nullptr || m.window != nullptr) {
+    // A free quota of a day comes back.
+    const bool window =
+        m.money == nullptr || (m.window != nullptr && m.money->phrase.key == "free quota used up");
+    const PhraseRow* const spent = window ? m.window : m.money;
+    const bool contradicted = m.busy != nullptr || c.busy != nullptr;
+    return contradicted ? Decision{nullptr, true} : Decision{spent, false};
+  }
   if (m.busy != nullptr) {
     if (c.money != nullptr || c.window != nullptr) return {nullptr, true};
     return {m.busy, false};
@@ -194,19 +211,32 @@ std::string_view SpentDimension(const RefusalText& text) {
 
 bool IsGoogle(const RefusalText& text) { return text.Value("status") == "resource_exhausted"; }
 
+// "Quota exceeded" and "limit reached, it resets" are said of minutes too.
+bool YieldsToWait(const PhraseRow& row) {
+  return row.weight == Weight::kIsWeak || row.phrase.key == "limit that resets";
+}
+
 void ReadScope(const RefusalText& text, const Evidence& e, const PhraseRow& row,
                RateLimitReading* reading) {
   reading->needs_payment = row.phrase.needs_payment;
-  reading->account_wide = row.phrase.account_wide && !e.names_model;
+  // A sentence about another model beside it does not make a window that model's.
+  const bool of_model = row.weight == Weight::kIsWindow && &row == e.message.window
+                            ? e.message.window_of_model
+                            : e.names_model;
+  reading->account_wide = row.phrase.account_wide && !of_model;
   const std::string_view key = row.phrase.key;
   if (key == "request costs more than is left") reading->account_wide = e.affords_nothing;
   if (key == "exceeded your current quota" && IsGoogle(text)) {
     reading->account_wide = false;
     reading->needs_payment = false;
   }
-  if (key == "quota spent" && (e.states & kBilling) != 0) reading->needs_payment = true;
-  if (key == "quota spent" && ((e.advises & (kBilling | kPayNow)) != 0))
-    reading->needs_payment = true;
+  const bool quota = row.weight == Weight::kIsWeak;
+  if (quota && ((e.states | e.advises) & (kBilling | kPayNow)) != 0) reading->needs_payment = true;
+  // Credits that come again are an allowance.
+  if (key == "balance spent" && ((e.states | e.advises) & kReset) != 0) {
+    reading->needs_payment = false;
+    reading->default_wait = kWindowPin;
+  }
   if (key == "long window") {
     // A rate limit of a day is a model's, unless it is said to be the account's.
     reading->account_wide =
@@ -231,7 +261,11 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
   const HeaderWait header = ReadHeaderWait(headers, refusal.received_at, SpentDimension(text));
   const BodyWait body = ReadBodyWait(text, refusal.received_at);
   if (decision.row == nullptr && !decision.contradiction) {
-    if (header.unified_rejected) {
+    if (refusal.status == 402) {
+      decision.row = &RowOf("status 402");
+    } else if (refusal.status == 529) {
+      decision.row = &RowOf("status 529");
+    } else if (header.unified_rejected) {
       decision.row = &RowOf("unified limit rejected");
     } else if (header.long_window_spent) {
       decision.row = &RowOf("long window in headers");
@@ -249,9 +283,9 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
   const std::optional<Duration> stated = header.wait ? header.wait : body.wait;
   const bool too_large = evidence.too_large && decision.row == nullptr;
   if (decision.row != nullptr && decision.row->phrase.refusal_class == RefusalClass::kExhausted) {
-    if (!long_wait && body.structured) {
+    if (!long_wait && (body.structured || (stated && YieldsToWait(*decision.row)))) {
       reading.refusal_class = RefusalClass::kSaturated;
-      reading.wait = body.wait;
+      reading.wait = body.structured ? body.wait : stated;
       reading.default_wait = kSaturatedWait;
       return reading;
     }
@@ -273,7 +307,10 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
     reading.refusal_class = RefusalClass::kExhausted;
     reading.wait = long_wait;
     reading.default_wait = kWindowPin;
-    reading.account_wide = evidence.names_account && !evidence.names_model;
+    constexpr Concepts kAllowance = kLimit | kRate | kQuota | kUsage;
+    const bool yours = (evidence.states & kYou) != 0 && (evidence.states & kHit) != 0 &&
+                       (evidence.states & kAllowance) != 0;
+    reading.account_wide = (evidence.names_account || yours) && !evidence.names_model;
     return reading;
   }
   if (decision.contradiction || (decision.row == nullptr && !stated)) return reading;

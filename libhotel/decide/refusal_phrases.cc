@@ -50,7 +50,7 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
     {{"balance spent", "insufficient balance, no credits, out of funds",
       "OpenAI, Anthropic, DeepSeek, Z.ai, MiniMax, Moonshot, OpenRouter, Replicate", kSpentClass,
       true, true, kUntilPaidPin, "facts c, rows 2 and 7"},
-     Weight::kIsMoney, kMoney | kLack, 0, 0, kAnyBusy | kShort},
+     Weight::kIsMoney, kMoney | kLack, 0, 0, kAnyBusy | kShort | kLong},
     {{"balance too low", "a credit or balance limit exceeded", "gateways", kSpentClass, true, true,
       kUntilPaidPin, "general reading"},
      Weight::kIsMoney, kMoney | kHit, 0, 0, kAnyBusy | kShort | kLong | kRate},
@@ -65,7 +65,7 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
      Weight::kIsMoney, kExpired | kPlan, 0, 0, kAnyBusy | kShort},
     {{"spending limit", "billing hard limit or spending limit reached", "OpenAI, Together, Groq",
       kSpentClass, true, true, kUntilPaidPin, "facts c, row 6"},
-     Weight::kIsMoney, kSpend, kHit | kLack, kLimit | kQuota, kAnyBusy | kShort},
+     Weight::kIsMoney, kSpend, kHit | kLack, kLimit | kQuota, kAnyBusy | kShort | kRate},
     {{"budget window spent", "a budget of a day or a month exceeded", "LiteLLM", kSpentClass, true,
       false, kWindowPin, "LiteLLM's sources"},
      Weight::kIsWindow, kBudget | kLong, kHit | kLack, 0, kAnyBusy | kShort},
@@ -81,7 +81,10 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
     {{"short window", "a limit per second or per minute; RPM, TPM, QPS",
       "OpenAI, Azure, Anthropic, Groq, Together, Cerebras, Google", kBusyClass, false, false,
       kSaturatedWait, "facts c, rows 18 and 19"},
-     Weight::kIsBusy, kShort, 0, 0, kLong | kUsage},
+     Weight::kIsBusy, kShort, 0, 0, kLong},
+    {{"overage limit", "overage limit reached", "Neuralwatt", kSpentClass, false, false, kWindowPin,
+      "facts c, row 12"},
+     Weight::kIsWindow, kOverage, kLimit | kHit, 0, kAnyBusy | kShort},
     {{"usage window", "usage, session or subscription limit reached",
       "Ollama Cloud, ChatGPT Codex, OpenCode, Kimi Code, Z.ai 1308", kSpentClass, true, false,
       kWindowPin, "facts c, rows 10 to 12b"},
@@ -101,33 +104,34 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
      Weight::kIsWindow, kReset | kLimit, kLack | kHit, 0, kAnyBusy | kShort | kRate},
     {{"total limit", "a limit in total reached", "Baidu 19, OpenRouter keys", kSpentClass, true,
       true, kUntilPaidPin, "vendors' code lists"},
-     Weight::kIsMoney, kTotal | kLimit, kHit | kLack, 0, kAnyBusy | kShort},
+     Weight::kIsMoney, kTotal | kLimit, kHit | kLack, 0, kAnyBusy | kShort | kRequests},
     {{"key limit", "the API key's own limit exceeded", "OpenRouter", kSpentClass, true, true,
       kUntilPaidPin, "OpenRouter's error pages"},
      Weight::kIsMoney, kKey | kLimit, kHit | kLack, 0, kAnyBusy | kShort | kLong | kRate | kRequests},
     {{"insufficient_quota", "insufficient quota, no quota", "OpenAI, one-api gateways", kSpentClass,
       true, true, kUntilPaidPin, "facts c, row 4"},
      Weight::kIsMoney, kQuota | kLack, 0, 0, kAnyBusy | kShort | kHit},
-    {{"overage limit", "overage limit reached", "Neuralwatt", kSpentClass, false, false, kWindowPin,
-      "facts c, row 12"},
-     Weight::kIsWindow, kUsage | kHit, 0, 0, kAnyBusy | kShort},
     {{"concurrency", "too many at once: concurrency, parallel, in flight",
       "Z.ai 1302, Kimi Code, Neuralwatt, Moonshot", kBusyClass, false, false, kSaturatedWait,
       "facts c, rows 13 to 16"},
-     Weight::kIsBusy, kConcurrent, 0, 0, 0},
+     Weight::kIsBusy, kConcurrent, 0, 0, kLong},
     {{"no capacity", "overloaded, busy, no capacity, queue full",
       "Anthropic, Google, Mistral, vLLM, SGLang, DeepInfra", kBusyClass, false, false,
       kSaturatedWait, "facts c, row 21"},
-     Weight::kIsBusy, kBusy, 0, 0, 0},
+     Weight::kIsBusy, kBusy, 0, 0, kLong},
     {{"too fast", "requests come too fast or too often", "DashScope, Azure, Ollama Cloud, Zhipu 1303",
       kBusyClass, false, false, kSaturatedWait, "facts c, row 22"},
      Weight::kIsBusy, kPace, 0, 0, kLong | kUsage},
     {{"upstream pool", "rate-limited upstream", "OpenRouter", kBusyClass, false, false,
       kSaturatedWait, "OpenRouter"},
      Weight::kIsBusy, kUpstream | kRate, 0, 0, kLong | kUsage},
-    {{"quota spent", "quota exceeded or exhausted, no window named", "many", kSpentClass, true, false,
+    {{"quota spent", "quota exhausted or used up, no window named", "many", kSpentClass, true, false,
       kWindowPin, "general reading"},
-     Weight::kIsWeak, kQuota, kHit | kLack, 0, kAnyBusy | kShort | kResource},
+     Weight::kIsWeak, kQuota | kLack, 0, 0, kAnyBusy | kShort | kResource},
+    {{"your quota exceeded", "your quota or the account's exceeded, no window named", "many",
+      kSpentClass, true, false, kWindowPin, "general reading"},
+     Weight::kIsWeak, kQuota | kHit, kYour | kAccount | kPlan | kFree, 0,
+     kAnyBusy | kShort | kResource},
     {{"shared capacity", "resource exhausted, try again later", "Vertex AI", kBusyClass, false, false,
       kSaturatedWait, "Vertex AI's page on error 429"},
      Weight::kIsSoft, kResource | kLater, 0, 0, 0},
@@ -164,6 +168,12 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
       "Zhipu 1302, 1303, 1305 and 1312, Baidu 18, iFlytek, SiliconFlow", kBusyClass, false, false,
       kSaturatedWait, "vendors' code lists"},
      Weight::kIsBusy, kFound, 0, 0, 0},
+    {{"status 402", "nothing but the status 402 Payment Required", "any", kSpentClass, true, true,
+      kUntilPaidPin, "RFC 9110"},
+     Weight::kIsMoney, kFound, 0, 0, 0},
+    {{"status 529", "nothing but the status 529", "Anthropic", kBusyClass, false, false,
+      kSaturatedWait, "Anthropic's error page"},
+     Weight::kIsBusy, kFound, 0, 0, 0},
     {{"unified limit rejected", "anthropic-ratelimit-unified-status: rejected",
       "Anthropic subscriptions", kSpentClass, true, false, kWindowPin, "facts c, general reading"},
      Weight::kIsWindow, kFound, 0, 0, 0},
@@ -175,6 +185,21 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
      Weight::kIsBusy, kFound, 0, 0, 0},
     // clang-format on
 });
+
+// No row is made of these alone.
+constexpr Concepts kPassive = kModel | kYour | kYou | kAccount | kKey | kRequests | kPlan | kLimit |
+                              kQuota | kRate | kReset | kLater | kCurrent | kBilling;
+constexpr bool PassiveIsEnough() {
+  for (const PhraseRow& row : kRows) {
+    if (row.all != kFound && row.none != kFound && (row.all & ~kPassive) == 0 &&
+        (row.any == 0 || (row.any & kPassive) != 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static_assert(!PassiveIsEnough(), "a row would never be found");
 
 struct CodeRow {
   std::string_view code;
@@ -238,7 +263,13 @@ const PhraseRow* Find(const std::array<CodeRow, N>& codes, std::string_view code
 }  // namespace
 
 const PhraseRow* MatchClause(Concepts states) {
+  if ((states & ~kPassive) == 0) return nullptr;
+  // A clause that speaks of money or a quota that is gone is never busy, whatever else it says.
+  const bool gone =
+      (states & kLack) != 0 && (states & kShort) == 0 &&
+      ((states & kMoney) != 0 || ((states & kQuota) != 0 && (states & kConcurrent) == 0));
   for (const PhraseRow& row : kRows) {
+    if (gone && row.weight == Weight::kIsBusy) continue;
     if (row.all == kFound || row.none == kFound || (states & row.all) != row.all) continue;
     if (row.any != 0 && (states & row.any) == 0) continue;
     if (row.any_too != 0 && (states & row.any_too) == 0) continue;

@@ -30,6 +30,9 @@ constexpr std::array<std::string_view, 7> kQuotaNames = {
     "quotaid",      "quota_limit", "quota_metric", "quotametric",
     "limit_source", "limit_type",  "quota_id"};
 
+// Fields that hold a wait or a date: "19s" is no limit per 19 seconds.
+constexpr std::array<std::string_view, 4> kTimeNames = {"retry", "reset", "delay", "wait"};
+
 template <std::size_t N>
 bool IsOneOf(std::string_view text, const std::array<std::string_view, N>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
@@ -47,6 +50,7 @@ constexpr std::string_view kFullStop = "\xE3\x80\x82";
 // Bytes of the typographic mark (dash, curly quote, middle dot, no-break space) at the start of
 // `text`; 0 when there is none.
 std::size_t MarkLength(std::string_view text) {
+  if (static_cast<unsigned char>(text.front()) < 0x80) return 0;
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = lead == 0xE2 ? 3 : lead == 0xC2 ? 2 : 0;
   return std::min(length, text.size());
@@ -102,16 +106,15 @@ void RefusalText::Flatten(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool html = first != std::string_view::npos && text[first] == '<';
   for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (html && c == '<') {
+    std::size_t next = std::min(text.find('\\', i), text.size());
+    if (html) next = std::min(next, text.find('<', i));
+    flat_.append(text.substr(i, next - i));
+    i = next;
+    if (i == text.size()) break;
+    if (text[i] == '<') {
       const std::size_t close = text.find('>', i);
       flat_.push_back('\n');
       i = close == std::string_view::npos ? text.size() : close + 1;
-      continue;
-    }
-    if (c != '\\') {
-      flat_.push_back(c == '\0' ? ' ' : c);
-      ++i;
       continue;
     }
     while (i < text.size() && text[i] == '\\') ++i;
@@ -130,12 +133,20 @@ void RefusalText::Flatten(std::string_view text) {
   }
 }
 
+// Takes what was added to `flat_` from `begin` on.
+void RefusalText::LowerFrom(std::size_t begin) {
+  lower_.resize(flat_.size());
+  std::transform(flat_.begin() + static_cast<std::ptrdiff_t>(begin), flat_.end(),
+                 lower_.begin() + static_cast<std::ptrdiff_t>(begin),
+                 [](char c) { return AsciiLower(c); });
+}
+
 void RefusalText::AddHeader(std::string_view value, ClauseKind kind) {
   Reserve(kHeaderRoom + kRefusalBodyLimit);
   if (flat_.size() + value.size() + 1 > kHeaderRoom) return;
   const std::size_t begin = flat_.size();
   flat_.append(value).push_back('\n');
-  for (std::size_t i = begin; i < flat_.size(); ++i) lower_.push_back(AsciiLower(flat_[i]));
+  LowerFrom(begin);
   Tokenize(begin, kind);
 }
 
@@ -144,7 +155,7 @@ void RefusalText::ReadBody(std::string_view body) {
   Reserve(body.size());
   const std::size_t begin = flat_.size();
   Flatten(body);
-  for (std::size_t i = begin; i < flat_.size(); ++i) lower_.push_back(AsciiLower(flat_[i]));
+  LowerFrom(begin);
   Tokenize(begin, ClauseKind::kMessage);
 }
 
@@ -204,7 +215,11 @@ std::size_t RefusalText::ReadName(std::size_t quote, std::size_t start, ClauseKi
     *kind = ClauseKind::kMessage;
   }
   const bool container = pos < flat_.size() && (flat_[pos] == '{' || flat_[pos] == '[');
-  if (IsOneOf(name, kSilentNames) && (quoted || !container)) return end;
+  bool silent = IsOneOf(name, kSilentNames);
+  for (const std::string_view part : kTimeNames) {
+    if (name.find(part) != std::string_view::npos) silent = true;
+  }
+  if (silent && (quoted || !container)) return end;
   // A number beside a name is a value, not a word of a sentence.
   if (!quoted && pos < flat_.size() && !container) return end;
   return pos;
@@ -227,7 +242,7 @@ std::size_t RefusalText::ReadWord(std::size_t pos, char before) {
     }
   } else {
     while (end < size && IsLetter(flat_[end]) && !IsIdeograph(flat_[end]) &&
-           MarkLength(std::string_view(flat_).substr(end, 3)) == 0) {
+           MarkLength(std::string_view(flat_).substr(end)) == 0) {
       if (end > pos && IsUpper(flat_[end])) {
         const bool after_lower = !IsUpper(flat_[end - 1]);
         const bool before_lower = end + 1 < size && IsLetter(flat_[end + 1]) &&
@@ -256,12 +271,12 @@ void RefusalText::Tokenize(std::size_t begin, ClauseKind kind) {
       pos = std::min(flat_.find_first_of(" \n\r\t\"'<>()]},", pos), size);
       continue;
     }
-    if (std::string_view(flat_).substr(pos, kFullStop.size()) == kFullStop) {
+    if (IsIdeograph(c) && std::string_view(flat_).substr(pos, kFullStop.size()) == kFullStop) {
       EndClause(kind);
       pos += kFullStop.size();
       continue;
     }
-    if (const std::size_t mark = MarkLength(std::string_view(flat_).substr(pos, 3)); mark != 0) {
+    if (const std::size_t mark = MarkLength(std::string_view(flat_).substr(pos)); mark != 0) {
       pos += mark;
       before = '-';
       continue;

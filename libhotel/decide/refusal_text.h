@@ -62,6 +62,7 @@ class RefusalText {
  private:
   void Reserve(std::size_t size);
   void Flatten(std::string_view text);
+  void LowerFrom(std::size_t begin);
   void Tokenize(std::size_t begin, ClauseKind kind);
   std::size_t ReadName(std::size_t quote, std::size_t start, ClauseKind* kind);
   std::size_t ReadWord(std::size_t pos, char before);

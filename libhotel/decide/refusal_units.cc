@@ -87,6 +87,11 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"часов", hours(1)},
     {"день", kDay},
 });
+constexpr std::array<bool, 256> kUnitInitials = [] {
+  std::array<bool, 256> initials{};
+  for (const Unit& unit : kUnits) initials[static_cast<unsigned char>(unit.word.front())] = true;
+  return initials;
+}();
 // Scripts without spaces: the unit starts the word.
 constexpr std::array kPrefixUnits = std::to_array<Unit>({
     {"毫秒", milliseconds(1)},
@@ -125,6 +130,8 @@ Duration UnitOf(std::string_view word, bool behind_number) noexcept {
     }
     return Duration(0);
   }
+  // Asked of every word, answered mostly by the first letter.
+  if (!kUnitInitials[static_cast<unsigned char>(word.front())]) return Duration(0);
   for (const Unit& unit : kUnits) {
     if (word == unit.word) return unit.span;
   }

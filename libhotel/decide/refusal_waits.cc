@@ -302,12 +302,12 @@ std::optional<Duration> ReadFields(const RefusalText& text, WallTime now) {
 
 // ---- Prose.
 
-constexpr std::array<std::string_view, 32> kTriggers = {
+constexpr std::array<std::string_view, 35> kTriggers = {
     "again",   "retry",     "retrying",  "retried",     "wait",      "waiting",   "reset",
     "resets",  "resetting", "available", "replenished", "refreshed", "refreshes", "refill",
     "refills", "renews",    "renewed",   "unlocks",     "back",      "resume",    "resumes",
     "allowed", "lifted",    "access",    "erneut",      "réessayer", "réessayez", "nouveau",
-    "intente", "inténtelo", "novamente", "через"};
+    "intente", "inténtelo", "novamente", "через",       "nuevo",     "novo",      "regen"};
 constexpr std::array<std::string_view, 33> kFillers = {
     "in",     "after",  "for",     "about",   "approximately", "another", "at",
     "least",  "the",    "next",    "of",      "period",        "within",  "is",
@@ -353,8 +353,8 @@ class ProseReader {
     for (std::size_t steps = 1; steps <= 6 && at >= clause.begin + steps; ++steps) {
       const std::string_view word = words_[at - steps].text;
       if (static_cast<unsigned char>(word.front()) >= 0xE3) {
-        for (const std::string_view run : {"请在", "请等待", "等待", "将在", "重试", "请于", "请",
-                                           "후", "重置", "恢复", "あと"}) {
+        for (const std::string_view run :
+             {"请在", "等待", "将在", "请于", "重置", "恢复", "あと"}) {
           if (Has(word, run)) return true;
         }
         return false;
@@ -371,6 +371,7 @@ class ProseReader {
     for (const std::string_view run : {"后", "後", "후"}) {
       if (Has(unit, run)) return true;
     }
+    if (end < clause.end && words_[end].text == "erneut") return true;
     if (end + 1 >= clause.end || !Contains(kAfterwards, words_[end].text)) return false;
     for (std::size_t i = end + 1; i < std::min(end + 4, clause.end); ++i) {
       const std::string_view word = words_[i].text;

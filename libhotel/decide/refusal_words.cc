@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "libhotel/base/strings.h"
@@ -59,6 +61,7 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"spent", kLack | kHit},
     {"overdrawn", kLack | kHit},
     {"empty", kLack},
+    {"insufficiente", kLack},
     {"saldo insuficiente", kLack | kMoney},
     {"solde insuffisant", kLack | kMoney},
     {"insuficiente", kLack},
@@ -112,6 +115,8 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"prepayment", kMoney},
     {"neurons", kQuota},
     {"saldo", kMoney},
+    {"credito", kMoney},
+    {"crediti", kMoney},
     {"solde", kMoney},
     {"crédito", kMoney},
     {"crédits", kMoney},
@@ -153,6 +158,9 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"plan and billing", kBilling},
     {"billing details", kBilling},
     // Debts.
+    {"billing to be enabled", kOverdue},
+    {"billing disabled", kOverdue},
+    {"enable billing", kOverdue},
     {"arrears", kOverdue},
     {"arrearage", kOverdue},
     {"overdue", kOverdue},
@@ -197,15 +205,17 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"workspace", kAccount},
     {"tenant", kAccount},
     {"api key", kAccount | kKey},
+    {"virtual key", kAccount | kKey},
     {"this key", kAccount | kKey},
     {"key limit", kAccount | kKey | kLimit},
     {"trial key", kAccount | kKey},
     {"per user", kAccount},
     {"for user", kAccount},
     {"your", kYour},
-    {"you ve", kYour},
-    {"you have", kYour},
-    {"you are", kYour},
+    {"you ve", kYour | kYou},
+    {"you have", kYour | kYou},
+    {"you are", kYour | kYou},
+    {"you re", kYour | kYou},
     // Subscription windows.
     {"usage limit", kUsage | kLimit},
     {"usage limits", kUsage | kLimit},
@@ -222,13 +232,16 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"subscription limit", kUsage | kLimit},
     {"premium requests", kUsage},
     {"premium request", kUsage},
-    {"overage limit", kUsage | kLimit | kHit},
+    {"overage", kOverage},
     {"token plan", kPlan},
     {"reset", kReset},
     {"resets", kReset},
     {"resetting", kReset},
     {"refreshed", kReset},
     {"refreshes", kReset},
+    {"refresh", kReset},
+    {"regenerate", kReset},
+    {"renew", kReset},
     {"replenished", kReset},
     {"renews", kReset},
     {"regain access", kReset},
@@ -246,7 +259,13 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"deployment", kModel},
     {"endpoint", kModel},
     {"model requests", 0},
+    {"run this model", 0},
+    {"use this model", 0},
+    {"access this model", 0},
+    {"run the model", 0},
+    {"inference limit", kSpend | kLimit},
     // Not part of what was bought.
+    {"usage not included", kExcluded | kPlan},
     {"not included", kExcluded},
     {"does not include", kExcluded},
     {"doesn t include", kExcluded},
@@ -338,6 +357,9 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"requests rate limit", kPace},
     {"call rate", kPace},
     {"token rate", kPace},
+    {"rate is too high", kPace},
+    {"request rate", kPace},
+    {"flow control", kPace},
     {"burst", kPace},
     {"requests throttling triggered", kPace},
     {"current requests list", kPace},
@@ -362,6 +384,7 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"free trial", kFree},
     {"free tier", kFree},
     {"free quota", kFree | kQuota},
+    {"free allocated quota", kFree | kQuota},
     {"free credits", kFree | kMoney},
     {"trial quota", kFree | kQuota},
     {"trial credits", kFree | kMoney},
@@ -375,6 +398,8 @@ constexpr std::array kTerms = std::to_array<Term>({
     {"resource exhausted", kResource},
     {"resource has been exhausted", kResource},
     {"quota metrics exceed quota limits", kAllotted | kQuota | kHit},
+    {"requests per base model", kRequests | kShort},
+    {"tokens per base model", kRequests | kShort},
     {"gpus", kAllotted},
     {"request", kRequests},
     {"requests", kRequests},
@@ -429,6 +454,8 @@ constexpr std::array kTerms = std::to_array<Term>({
 constexpr std::array kRuns = std::to_array<Term>({
     {"余额不足", kLack | kMoney},
     {"余额", kMoney},
+    {"令牌额度", kMoney},
+    {"用户额度", kMoney},
     {"餘額不足", kLack | kMoney},
     {"欠费", kOverdue},
     {"逾期", kOverdue},
@@ -507,6 +534,11 @@ constexpr std::array kRuns = std::to_array<Term>({
     {"当月", kLong | kWeek},
     {"残高", kMoney},
     {"クレジット", kMoney},
+    {"利用上限", kUsage | kLimit},
+    {"達し", kHit},
+    {"今月", kLong | kWeek},
+    {"本日", kLong},
+    {"混み合", kBusy},
     {"混雑", kBusy},
     {"同時", kConcurrent},
     {"1日", kLong},
@@ -518,6 +550,8 @@ constexpr std::array kRuns = std::to_array<Term>({
     {"초과", kHit},
     {"분당", kShort},
     {"일일", kLong},
+    {"혼잡", kBusy},
+    {"월간", kLong | kWeek},
     {"동시", kConcurrent},
 });
 
@@ -539,13 +573,42 @@ struct Entry {
   Concepts concepts = 0;
 };
 
-// Terms by their first word, the longest first.
-using Vocabulary = std::unordered_map<std::string_view, std::vector<Entry>>;
+// Terms by their first word, the longest first: an open hash table, because every word of every
+// refusal is looked up.
+class Vocabulary {
+ public:
+  Vocabulary() {
+    entries_.reserve(kTerms.size());
+    for (const Term& term : kTerms) entries_.push_back(EntryOf(term));
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return a.words[0] != b.words[0] ? a.words[0] < b.words[0] : a.count > b.count;
+    });
+    for (std::size_t i = 0; i < entries_.size();) {
+      std::size_t end = i;
+      while (end < entries_.size() && entries_[end].words[0] == entries_[i].words[0]) ++end;
+      std::size_t slot = Hash(entries_[i].words[0]);
+      while (slots_[slot].end != 0) slot = (slot + 1) % kSlots;
+      slots_[slot] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(end)};
+      i = end;
+    }
+  }
 
-Vocabulary MakeVocabulary() {
-  Vocabulary vocabulary;
-  vocabulary.reserve(kTerms.size() * 2);
-  for (const Term& term : kTerms) {
+  /// The entries that begin with `word` or with what it is the plural of.
+  std::span<const Entry> Find(std::string_view word) const {
+    const std::span<const Entry> exact = FindExact(word);
+    if (!exact.empty() || word.size() < 4 || word.back() != 's') return exact;
+    return FindExact(word.substr(0, word.size() - 1));
+  }
+
+ private:
+  struct Slot {
+    std::uint16_t begin = 0;
+    std::uint16_t end = 0;
+  };
+  static constexpr std::size_t kSlots = 2048;
+  static_assert(kTerms.size() * 2 < kSlots);
+
+  static Entry EntryOf(const Term& term) {
     Entry entry;
     entry.concepts = term.concepts;
     std::string_view rest = term.words;
@@ -554,17 +617,32 @@ Vocabulary MakeVocabulary() {
       entry.words[entry.count++] = rest.substr(0, space);
       rest.remove_prefix(std::min(space + 1, rest.size()));
     }
-    vocabulary[entry.words[0]].push_back(entry);
+    return entry;
   }
-  for (auto& [word, entries] : vocabulary) {
-    std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.count > b.count; });
+
+  static std::size_t Hash(std::string_view word) noexcept {
+    std::uint64_t front = 0;
+    std::memcpy(&front, word.data(), std::min(word.size(), sizeof(front)));
+    front = (front ^ word.size()) * 0x9E3779B97F4A7C15ULL;
+    return static_cast<std::size_t>(front >> 53) % kSlots;
   }
-  return vocabulary;
-}
+
+  std::span<const Entry> FindExact(std::string_view word) const {
+    for (std::size_t slot = Hash(word); slots_[slot].end != 0; slot = (slot + 1) % kSlots) {
+      const Slot& found = slots_[slot];
+      if (entries_[found.begin].words[0] == word) {
+        return std::span(entries_).subspan(found.begin, found.end - found.begin);
+      }
+    }
+    return {};
+  }
+
+  std::vector<Entry> entries_;
+  std::array<Slot, kSlots> slots_{};
+};
 
 const Vocabulary& TheVocabulary() {
-  static const Vocabulary vocabulary = MakeVocabulary();
+  static const Vocabulary vocabulary;
   return vocabulary;
 }
 
@@ -579,6 +657,12 @@ Concepts ReadRun(std::string_view run) {
     if (run.find(term.words) != std::string_view::npos) found |= term.concepts;
   }
   return found;
+}
+
+// A plural is the word it is the plural of.
+bool SameWord(std::string_view word, std::string_view term) {
+  return word == term || (word.size() == term.size() + 1 && word.back() == 's' &&
+                          word.substr(0, term.size()) == term);
 }
 
 class ClauseReader {
@@ -597,8 +681,8 @@ class ClauseReader {
       std::size_t taken = 1;
       if (static_cast<unsigned char>(word.front()) >= 0xE3) {
         *into |= ReadRun(word);
-      } else if (auto hit = vocabulary.find(word); hit != vocabulary.end()) {
-        for (const Entry& entry : hit->second) {
+      } else {
+        for (const Entry& entry : vocabulary.Find(word)) {
           if (!Matches(entry, i)) continue;
           *into |= entry.concepts;
           taken = entry.count;
@@ -608,6 +692,8 @@ class ClauseReader {
       *into |= Window(i);
       i += taken;
     }
+    // The name of an error says by itself that the limit in it was hit.
+    if (clause_.kind == ClauseKind::kCode && (meaning.states & kUsage) != 0) meaning.states |= kHit;
     return meaning;
   }
 
@@ -615,7 +701,7 @@ class ClauseReader {
   bool Matches(const Entry& entry, std::size_t at) const {
     if (at + entry.count > clause_.end) return false;
     for (std::size_t k = 1; k < entry.count; ++k) {
-      if (words_[at + k].text != entry.words[k]) return false;
+      if (!SameWord(words_[at + k].text, entry.words[k])) return false;
     }
     return true;
   }
@@ -631,10 +717,11 @@ class ClauseReader {
     const bool start = before.empty() || polite || words_[at].before == ',' ||
                        words_[at].before == ':' || words_[at].before == '-' ||
                        words_[at].before == '(';
+    // Where it stands is asked first: it is the cheaper question.
+    if (!start && before != "can" && before != "may" && before != "to") return false;
     if (IsOneOf(word, kAdvice)) {
-      // "top" of "top up"; "for" and "to" begin advice only at the front of a sentence.
-      if (word == "for" || word == "to" || word == "if") return before.empty();
-      return start || before == "can" || before == "may" || before == "to";
+      // These begin advice only at the front of a sentence.
+      return (word != "for" && word != "to" && word != "if") || before.empty();
     }
     return before == "please" && IsOneOf(word, kPoliteAdvice);
   }
@@ -656,7 +743,14 @@ class ClauseReader {
         "per",  "a",   "an",  "each", "every", "by",   "one",     "within",
         "last", "pro", "par", "por",  "в",     "this", "rolling", "requests"};
     const bool opened = mark == '/' || IsOneOf(opener, kOpeners);
-    if (!number) return opened ? WindowOf(unit) : 0;
+    if (!number) {
+      // "hour allocated quota", "for the day".
+      static constexpr std::array<std::string_view, 4> kAllowances = {"allocated", "quota", "limit",
+                                                                      "budget"};
+      const bool names = at + 1 < clause_.end && IsOneOf(words_[at + 1].text, kAllowances);
+      const bool whole = opener == "the" && unit > std::chrono::hours(1);
+      return opened || names || whole ? WindowOf(unit) : 0;
+    }
     const Duration span =
         PlausibleSpan(*number, unit).value_or(*number < 1 ? Duration(1) : kMaxStatedSpan);
     if (opened) return WindowOf(span);
@@ -675,6 +769,8 @@ class ClauseReader {
 
   static Concepts WindowOf(Duration span) {
     if (span <= std::chrono::minutes(1)) return kShort;
+    // What is counted over a few hours is a subscription.
+    if (span > std::chrono::hours(1) && span <= std::chrono::hours(12)) return kLong | kUsage;
     return span >= std::chrono::hours(24 * 7) ? kLong | kWeek : kLong;
   }
 

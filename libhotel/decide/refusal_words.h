@@ -40,7 +40,7 @@ inline constexpr Concepts kExpired    = 1ULL << 23;  ///< expired, ended
 inline constexpr Concepts kShort      = 1ULL << 24;  ///< a window of a minute or less
 inline constexpr Concepts kLong       = 1ULL << 25;  ///< a window of more than a minute
 inline constexpr Concepts kWeek       = 1ULL << 26;  ///< ... of a week or more
-inline constexpr Concepts kYour       = 1ULL << 27;  ///< you, your
+inline constexpr Concepts kYour       = 1ULL << 27;  ///< your
 inline constexpr Concepts kLater      = 1ULL << 28;  ///< try again later
 inline constexpr Concepts kRecovers   = 1ULL << 29;  ///< included, comes with the plan
 inline constexpr Concepts kBilling    = 1ULL << 30;  ///< billing details, plan and billing
@@ -53,6 +53,8 @@ inline constexpr Concepts kRequests   = 1ULL << 36;  ///< requests, tokens, pred
 inline constexpr Concepts kUpstream   = 1ULL << 37;  ///< somebody else's pool
 inline constexpr Concepts kKey        = 1ULL << 38;  ///< API key
 inline constexpr Concepts kMore       = 1ULL << 39;  ///< requires more credits
+inline constexpr Concepts kOverage    = 1ULL << 40;  ///< use beyond the plan
+inline constexpr Concepts kYou        = 1ULL << 41;  ///< you did it
 // clang-format on
 
 /// What one clause says, and what it advises (add a payment method, upgrade, visit, ...): advice is

@@ -1,8 +1,10 @@
+#include <optional>
 #include <string_view>
 
 #include "libhotel/wire/chat.h"
 #include "libhotel/wire/chat_parts.h"
 #include "libhotel/wire/error_value.h"
+#include "libhotel/wire/hidden_error.h"
 #include "libhotel/wire/json.h"
 
 namespace hotel::wire {
@@ -16,7 +18,6 @@ struct Parts {
   bool finish_reason = false;
   bool explained = false;
   ErrorValue error;
-  int outer_code = 0;  // a `code` beside `error`
 };
 
 bool ReadChoices(JsonCursor& cursor, Parts* body) {
@@ -52,7 +53,6 @@ bool ReadBody(JsonCursor& cursor, Parts* body) {
     if (JsonTextIs(key, "choices")) return ReadChoices(cursor, body);
     if (JsonTextIs(key, "usage")) return ReadUsage(cursor, body);
     if (JsonTextIs(key, "error")) return ReadErrorValue(cursor, &body->error);
-    if (JsonTextIs(key, "code")) return ReadStatusCode(cursor, &body->outer_code);
     return cursor.Skip();
   }) && cursor.AtEnd();
 }
@@ -65,7 +65,8 @@ ChatAnswer ReadChatAnswer(std::string_view text) {
   Parts body;
   if (!ReadBody(cursor, &body)) return {Kind::kUndecodable, 0};
   if (!body.error.is_null && !body.answer_member) {
-    return {Kind::kHiddenError, body.error.code_status != 0 ? body.error.code_status : 502};
+    const std::optional<HiddenError> error = ReadHiddenError(text);
+    return {Kind::kHiddenError, error ? error->status : 502};
   }
   if (!body.choices_array || body.bad_choice) return {Kind::kUndecodable, 0};
   if (body.output) return {Kind::kGood, 0};

@@ -55,35 +55,60 @@ int StatusOfWords(std::string_view text) {
   return kBadGateway;
 }
 
+bool Says(const Json& body, std::string_view name, std::string_view word) {
+  const Json& value = At(body, std::string(name).c_str());
+  return value.is_string() && base::EqualsIgnoreCase(value.get_ref<const std::string&>(), word);
+}
+
+/// The business code of an envelope, or a null value.
+const Json& BusinessCode(const Json& body) {
+  for (const Json* holder : {&body, &At(body, "header")}) {
+    for (const char* name : {"code", "Code", "error_code", "errorCode", "errcode"}) {
+      const Json& value = At(*holder, name);
+      if (!value.is_null()) return value;
+    }
+  }
+  return At(body, "code");
+}
+
+bool HasMessage(const Json& body) {
+  for (const char* name : {"message", "msg", "Message", "error_msg", "errmsg", "errorMsg"}) {
+    if (At(body, name).is_string()) return true;
+  }
+  return At(At(body, "header"), "message").is_string();
+}
+
 /// Business codes beside the HTTP status.
 std::optional<int> BusinessStatus(const Json& body, std::string_view text) {
-  if (body.contains("choices") || body.contains("output") || body.contains("data")) {
-    if (!At(body, "data").is_null() || body.contains("choices") || body.contains("output")) {
-      return std::nullopt;
-    }
-  }
   if (const auto error = wire::ReadMinimaxEnvelope(text)) return error->status;
-  if (!At(At(body, "Response"), "Error").is_null()) return StatusOfWords(text);
-  const Json* code = nullptr;
-  for (const Json* holder : {&body, &At(body, "header")}) {
-    for (const char* name : {"code", "error_code"}) {
-      const Json& value = At(*holder, name);
-      if (code == nullptr && !value.is_null()) code = &value;
-    }
+  for (const char* name : {"choices", "output", "data", "content"}) {
+    if (!At(body, name).is_null()) return std::nullopt;
   }
-  if (code == nullptr) return std::nullopt;
-  const std::int64_t number = Number(*code);
+  for (const char* name : {"Response", "ResponseMetadata"}) {
+    if (!At(At(body, name), "Error").is_null()) return StatusOfWords(text);
+  }
+  const Json& code = BusinessCode(body);
+  const std::int64_t number = Number(code);
   if (IsErrorStatus(number)) return static_cast<int>(number);
-  const bool word =
-      code->is_string() && number == 0 && !code->get_ref<const std::string&>().empty();
-  const bool fine = number == 0 || number == 200;
-  if (word || !fine) {
-    if (word && base::EqualsIgnoreCase(code->get_ref<const std::string&>(), "success")) {
-      return std::nullopt;
-    }
-    return StatusOfWords(text);
-  }
-  return std::nullopt;
+  if (At(body, "success") == false || Says(body, "object", "error")) return StatusOfWords(text);
+  if (!HasMessage(body)) return std::nullopt;
+  const bool word = code.is_string() && number == 0;
+  const bool fine =
+      word ? code.get_ref<const std::string&>().find_first_not_of('0') == std::string::npos ||
+                 Says(body, "code", "success") || Says(body, "code", "ok")
+           : number == 0 || number == 200;
+  if (fine) return std::nullopt;
+  return StatusOfWords(text);
+}
+
+/// The error of a failed response of the Responses API.
+int ResponseStatus(const Json& error) {
+  const Json& code = At(error, "code");
+  if (IsErrorStatus(Number(code))) return static_cast<int>(Number(code));
+  if (code == "rate_limit_exceeded" || code == "insufficient_quota") return 429;
+  const std::string words = error.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string lower = base::Lower(words);
+  return lower.find("overload") != std::string::npos ? 503 : kBadGateway;
 }
 
 std::optional<int> ObjectStatus(const Json& body, std::string_view text) {
@@ -98,6 +123,9 @@ std::optional<int> ObjectStatus(const Json& body, std::string_view text) {
     }
     return error->status;
   }
+  if (Says(body, "object", "response") && Says(body, "status", "failed")) {
+    return ResponseStatus(At(body, "error"));
+  }
   return BusinessStatus(body, text);
 }
 
@@ -107,16 +135,6 @@ std::optional<int> JsonStatus(std::string_view text) {
   if (!body.is_array() || body.size() != 1 || !body.front().is_object()) return std::nullopt;
   return ObjectStatus(body.front(),
                       body.front().dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-/// The error of a failed response of the Responses API.
-int ResponseStatus(const Json& error) {
-  const Json& code = At(error, "code");
-  if (IsErrorStatus(Number(code))) return static_cast<int>(Number(code));
-  if (code == "rate_limit_exceeded" || code == "insufficient_quota") return 429;
-  const std::string words = error.dump(-1, ' ', false, Json::error_handler_t::replace);
-  const std::string lower = base::Lower(words);
-  return lower.find("overload") != std::string::npos ? 503 : kBadGateway;
 }
 
 /// What one event says: an error's status, 0 for output (the search is over), nullopt to go on.
