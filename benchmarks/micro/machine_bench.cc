@@ -64,8 +64,10 @@ void Resolve(benchmark::State& state) {
     groups.push_back(std::move(group));
   }
   const GroupSnapshot snapshot(1, providers, models, groups);
+  route::VirtualRoutes virtuals({});
   for (auto _ : state) {
-    const route::Route route = route::Resolve("hotel/group50", snapshot, *settings, *breaker, kNow);
+    const route::Route route =
+        route::Resolve("hotel/group50", snapshot, *settings, *breaker, virtuals, kNow);
     if (route.candidates.size() != 3) state.SkipWithError("candidates are missing");
   }
 }

@@ -17,6 +17,7 @@
 #include "hotel/request_log.h"
 #include "hotel/router.h"
 #include "hotel/types.h"
+#include "hotel/virtual_model.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,6 +38,8 @@ struct Options {
   /// Providers and groups given in code, applied after the file.
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
+  /// Virtual models given in code, beside those of the file.
+  std::vector<VirtualModelSpec> virtual_models;
   /// Directory of hotel.db; empty = `server.data_dir` of the configuration when one was given, and
   /// a store in memory when none was.
   std::string data_dir;

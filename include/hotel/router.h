@@ -21,6 +21,7 @@
 #include "hotel/request_log.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
+#include "hotel/virtual_model.h"
 
 namespace hotel {
 
@@ -129,6 +130,8 @@ struct RouterDeps {
   CapLedger* ledger = nullptr;                      ///< may be null
   const SettingsSource* settings = nullptr;
   RequestLog* log = nullptr;
+  /// Names that stand for lists of targets. Without contradictions: a source once, no cycles.
+  std::vector<VirtualModelSpec> virtual_models;
   /// Seed of backoff jitter and ids; the same seed and events give the same decisions.
   std::uint64_t seed = 0;
 };

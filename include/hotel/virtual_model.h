@@ -12,7 +12,7 @@ struct VirtualTarget {
   /// `<provider>/<model>`, or the source of another virtual model; with `provider`, its model id.
   std::string model;
   /// When set, the target is this provider's own model, also where a virtual model bears its name.
-  std::string provider;
+  std::string provider{};
   /// Share of first places under round_robin; 1 to 1000.
   int weight = 1;
 };

@@ -27,17 +27,18 @@ std::string HeaderValue(std::string_view text) {
 
 }  // namespace
 
-CallState::CallState(const RouterDeps& deps, RouteRequest request,
+CallState::CallState(std::shared_ptr<RouterParts> parts, RouteRequest request,
                      absl::StatusOr<wire::RequestPeek> peek, std::shared_ptr<StreamSink> sink,
                      TimePoint arrival, std::uint64_t seed, std::function<void()> on_change)
-    : deps_(deps),
+    : parts_(std::move(parts)),
+      deps_(parts_->deps),
       request_(std::move(request)),
       peek_(std::move(peek)),
       sink_(std::move(sink)),
       seed_(seed),
       on_change_(std::move(on_change)),
       arrival_(arrival) {
-  record_.created_at = deps.clock->WallNow();
+  record_.created_at = deps_.clock->WallNow();
   record_.request_id = request_.request_id;
   record_.key_name = request_.key_name;
   record_.endpoint = request_.endpoint;
@@ -58,7 +59,7 @@ void CallState::Begin() {
   settings_ = deps_.settings->Current();
   snapshot_ = deps_.groups->Snapshot();
   const TimePoint now = deps_.loop->Now();
-  route_ = Resolve(peek_->model, *snapshot_, *settings_, *deps_.breaker, now);
+  route_ = Resolve(peek_->model, *snapshot_, *settings_, *deps_.breaker, parts_->virtuals, now);
   if (route_.refusal) return Refuse(*route_.refusal);
   for (const SkippedCandidate& skip : route_.skipped) {
     AddSkip(skip.candidate, SkipDetail(skip.block.provider_wide), BreakerEffect::kSkipped,

@@ -24,15 +24,22 @@
 
 namespace hotel::route {
 
+/// What the calls of a router share.
+struct RouterParts {
+  explicit RouterParts(const RouterDeps& with) : deps(with), virtuals(with.virtual_models) {}
+  RouterDeps deps;
+  VirtualRoutes virtuals;
+};
+
 /// Belongs to the loop thread from Begin on. Kept alive by its router until `idle()`.
 class CallState final : public AttemptOwner, public std::enable_shared_from_this<CallState> {
  public:
   /// `peek` is what PeekRequest said about the body; an error is answered with 400. `on_change` is
   /// called (on the loop thread, possibly from inside a callback of an exchange) when the call has
   /// finished and again when it becomes idle.
-  CallState(const RouterDeps& deps, RouteRequest request, absl::StatusOr<wire::RequestPeek> peek,
-            std::shared_ptr<StreamSink> sink, TimePoint arrival, std::uint64_t seed,
-            std::function<void()> on_change);
+  CallState(std::shared_ptr<RouterParts> parts, RouteRequest request,
+            absl::StatusOr<wire::RequestPeek> peek, std::shared_ptr<StreamSink> sink,
+            TimePoint arrival, std::uint64_t seed, std::function<void()> on_change);
   CallState(const CallState&) = delete;
   CallState& operator=(const CallState&) = delete;
 
@@ -92,7 +99,8 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
                ErrorKind kind);
 
-  RouterDeps deps_;
+  std::shared_ptr<RouterParts> parts_;
+  const RouterDeps& deps_;  // of parts_
   RouteRequest request_;
   absl::StatusOr<wire::RequestPeek> peek_;
   std::shared_ptr<StreamSink> sink_;

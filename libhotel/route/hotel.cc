@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "hotel/provider_check.h"
+
 #include "libhotel/base/ids.h"
+#include "libhotel/base/virtual_models.h"
 #include "libhotel/decide/terminal.h"
 #include "libhotel/route/version.h"
 #include "libhotel/settings/config.h"
@@ -171,11 +174,14 @@ absl::Status StandardHotel::Fill(const Options& options, const settings::Config&
   std::vector<ProviderSpec> providers = config.providers;
   providers.insert(providers.end(), options.providers.begin(), options.providers.end());
   const AddressPolicy policy = Merge(config.server.addresses, options.addresses);
-  for (const ProviderSpec& spec : providers) {
-    if (!options.dispatcher) {
-      if (absl::Status ok = CheckProviderUrl(spec.base_url, policy); !ok.ok()) {
+  for (std::size_t i = 0; i < providers.size(); ++i) {
+    const ProviderSpec& spec = providers[i];
+    // Those of the configuration were judged when it was read.
+    if (!options.dispatcher && i >= config.providers.size()) {
+      for (const ProviderProblem& problem : CheckProvider(spec, policy)) {
+        if (problem.warning) continue;
         return absl::InvalidArgumentError(
-            fmt::format("providers.{}.base_url: {}", spec.name, std::string(ok.message())));
+            fmt::format("providers.{}.{}: {}", spec.name, problem.field, problem.message));
       }
     }
     if (auto id = store_->UpsertProvider(spec); !id.ok()) {
@@ -247,6 +253,14 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.ledger = ledger_.get();
   deps.settings = settings_.get();
   deps.log = options.log;
+  deps.virtual_models = config.virtual_models;
+  deps.virtual_models.insert(deps.virtual_models.end(), options.virtual_models.begin(),
+                             options.virtual_models.end());
+  for (const base::VirtualModelProblem& problem : base::CheckVirtualModels(deps.virtual_models)) {
+    return absl::InvalidArgumentError(fmt::format("virtual_models[{}] \"{}\": {}", problem.model,
+                                                  deps.virtual_models[problem.model].source,
+                                                  problem.message));
+  }
   deps.seed = base::RandomSeed();
   router_ = MakeRouter(deps);
   return absl::OkStatus();
@@ -266,10 +280,16 @@ absl::Status ConfigStatus(const std::vector<settings::ConfigError>& errors) {
 absl::StatusOr<std::unique_ptr<Hotel>> Hotel::Open(Options options) {
   settings::ReadResult read;
   const settings::EnvLookup env = settings::ProcessEnv();
+  settings::ProviderCheck check;
+  if (!options.dispatcher) {
+    check = [&options](const ProviderSpec& spec, const AddressPolicy& policy) {
+      return CheckProvider(spec, Merge(policy, options.addresses));
+    };
+  }
   if (!options.config_file.empty()) {
-    read = settings::ReadConfigFile(options.config_file, env);
+    read = settings::ReadConfigFile(options.config_file, env, check);
   } else {
-    read = settings::ReadConfig(options.config_text, "<config>", env);
+    read = settings::ReadConfig(options.config_text, "<config>", env, check);
   }
   if (!read.errors.empty()) return ConfigStatus(read.errors);
   auto hotel = std::make_unique<StandardHotel>();

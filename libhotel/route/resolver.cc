@@ -24,6 +24,25 @@ Routable FindRoutable(const GroupEntry& entry, const GroupSnapshot& snapshot) {
   return {std::move(provider), model};
 }
 
+/// `<provider>/<model>` of an enabled provider that serves the model; null provider when there is
+/// none.
+struct Named {
+  std::shared_ptr<const Provider> provider;
+  std::string model;
+};
+
+Named FindNamed(std::string_view name, const GroupSnapshot& snapshot) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || slash + 1 == name.size()) return {};
+  auto provider = snapshot.FindProvider(name.substr(0, slash));
+  if (provider == nullptr || !provider->enabled) return {};
+  const std::string_view id = name.substr(slash + 1);
+  const Model* model = snapshot.FindModel(provider->id, id);
+  const bool served = model != nullptr ? model->enabled : !provider->fixed_models;
+  if (!served) return {};
+  return {std::move(provider), std::string(id)};
+}
+
 bool Contains(const Route& route, const Provider& provider, std::string_view model) {
   const auto same = [&](const Candidate& candidate) {
     return candidate.provider->id == provider.id && candidate.model == model;
@@ -32,6 +51,41 @@ bool Contains(const Route& route, const Provider& provider, std::string_view mod
          std::any_of(route.skipped.begin(), route.skipped.end(),
                      [&](const SkippedCandidate& skip) { return same(skip.candidate); });
 }
+
+/// Puts candidates in order: what is blocked apart, what has no usable key away.
+class RouteBuilder {
+ public:
+  RouteBuilder(const Settings& settings, const CircuitBreaker& breaker, TimePoint now)
+      : settings_(settings), breaker_(breaker), now_(now) {}
+
+  void Add(std::shared_ptr<const Provider> provider, std::string model) {
+    // A list that repeats a pair contacts it once (F019).
+    if (Contains(route_, *provider, model)) return;
+    const EngineSettings* own = &settings_.For(provider->routing_name);
+    Candidate candidate{std::move(provider), std::move(model), own};
+    if (const auto block = breaker_.Blocked(candidate.circuit(), now_)) {
+      route_.skipped.push_back({std::move(candidate), *block});
+    } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
+      ++undecryptable_;
+    } else {
+      route_.candidates.push_back(std::move(candidate));
+    }
+  }
+
+  Route Take() {
+    if (route_.candidates.empty() && route_.skipped.empty() && undecryptable_ > 0) {
+      route_.refusal = decide::KeysUndecryptable(undecryptable_);
+    }
+    return std::move(route_);
+  }
+
+ private:
+  const Settings& settings_;
+  const CircuitBreaker& breaker_;
+  TimePoint now_;
+  Route route_;
+  int undecryptable_ = 0;
+};
 
 Route ResolveGroup(std::string_view name, const GroupSnapshot& snapshot, const Settings& settings,
                    const CircuitBreaker& breaker, TimePoint now) {
@@ -46,45 +100,40 @@ Route ResolveGroup(std::string_view name, const GroupSnapshot& snapshot, const S
   }
   if (route.refusal) return route;
 
-  int undecryptable = 0;
+  RouteBuilder builder(settings, breaker, now);
   for (const GroupEntry& entry : group->entries) {
     Routable member = FindRoutable(entry, snapshot);
-    // A list that repeats a pair contacts it once (F019).
-    if (member.provider == nullptr || Contains(route, *member.provider, member.model->model_id)) {
-      continue;
-    }
-    Candidate candidate{member.provider, member.model->model_id,
-                        &settings.For(member.provider->routing_name)};
-    if (const auto block = breaker.Blocked(candidate.circuit(), now)) {
-      route.skipped.push_back({std::move(candidate), *block});
-    } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
-      ++undecryptable;
-    } else {
-      route.candidates.push_back(std::move(candidate));
-    }
+    if (member.provider != nullptr) builder.Add(std::move(member.provider), member.model->model_id);
   }
-  if (route.candidates.empty() && route.skipped.empty() && undecryptable > 0) {
-    route.refusal = decide::KeysUndecryptable(undecryptable);
-  }
-  return route;
+  return builder.Take();
 }
 
-Route ResolveDirect(std::string_view requested, std::size_t slash, const GroupSnapshot& snapshot,
+Route ResolveVirtual(std::string_view source, const GroupSnapshot& snapshot,
+                     const Settings& settings, const CircuitBreaker& breaker,
+                     VirtualRoutes& virtuals, TimePoint now) {
+  RouteBuilder builder(settings, breaker, now);
+  const auto pick = [&](const VirtualModelSpec& spec, bool chosen) {
+    return virtuals.turns.Next(spec, chosen);
+  };
+  for (const std::string& name : base::ExpandVirtualModel(virtuals.models, source, pick)) {
+    Named target = FindNamed(name, snapshot);
+    if (target.provider != nullptr) builder.Add(std::move(target.provider), target.model);
+  }
+  return builder.Take();
+}
+
+Route ResolveDirect(std::string_view requested, const GroupSnapshot& snapshot,
                     const Settings& settings) {
   Route route;
   route.direct = true;
-  const std::string_view model_id = requested.substr(slash + 1);
-  auto provider = snapshot.FindProvider(requested.substr(0, slash));
-  const Model* model = provider == nullptr ? nullptr : snapshot.FindModel(provider->id, model_id);
-  const bool known = provider != nullptr && provider->enabled &&
-                     (model != nullptr ? model->enabled : !provider->fixed_models);
-  if (model_id.empty() || !known) {
+  Named named = FindNamed(requested, snapshot);
+  if (named.provider == nullptr) {
     route.refusal = decide::ModelNotFound(requested);
-  } else if (provider->key_state == KeyState::kUndecryptable) {
+  } else if (named.provider->key_state == KeyState::kUndecryptable) {
     route.refusal = decide::KeysUndecryptable(1);
   } else {
-    const EngineSettings* own = &settings.For(provider->routing_name);
-    route.candidates.push_back({std::move(provider), std::string(model_id), own});
+    const EngineSettings* own = &settings.For(named.provider->routing_name);
+    route.candidates.push_back({std::move(named.provider), std::move(named.model), own});
   }
   return route;
 }
@@ -100,10 +149,13 @@ std::optional<TimePoint> Route::earliest_retry() const {
 }
 
 Route Resolve(std::string_view requested, const GroupSnapshot& snapshot, const Settings& settings,
-              const CircuitBreaker& breaker, TimePoint now) {
+              const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now) {
   if (requested.substr(0, kGroupPrefix.size()) == kGroupPrefix) {
     return ResolveGroup(base::Lower(requested.substr(kGroupPrefix.size())), snapshot, settings,
                         breaker, now);
+  }
+  if (virtuals.models.Find(requested) != nullptr) {
+    return ResolveVirtual(requested, snapshot, settings, breaker, virtuals, now);
   }
   const std::size_t slash = requested.find('/');
   if (slash == std::string_view::npos || slash == 0) {
@@ -113,10 +165,10 @@ Route Resolve(std::string_view requested, const GroupSnapshot& snapshot, const S
         snapshot.FindGroup(name) != nullptr ? std::string(kGroupPrefix) + name : "");
     return route;
   }
-  return ResolveDirect(requested, slash, snapshot, settings);
+  return ResolveDirect(requested, snapshot, settings);
 }
 
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot) {
+std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals) {
   std::vector<ModelListing> list;
   for (const Model& model : snapshot.models()) {
     const auto provider = snapshot.FindProviderById(model.provider_id);
@@ -131,6 +183,15 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot) {
       if (member.provider == nullptr) continue;
       list.push_back({std::string(kGroupPrefix) + group.display_model, "hotel",
                       member.provider->routing_name});
+      break;
+    }
+  }
+  const auto first = [](const VirtualModelSpec&, bool) { return std::size_t{0}; };
+  for (const VirtualModelSpec& spec : virtuals.models.specs()) {
+    for (const std::string& name : base::ExpandVirtualModel(virtuals.models, spec.source, first)) {
+      const Named target = FindNamed(name, snapshot);
+      if (target.provider == nullptr) continue;
+      list.push_back({spec.source, "hotel", target.provider->routing_name});
       break;
     }
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hotel/circuit_breaker.h"
@@ -14,7 +15,9 @@
 #include "hotel/router.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
+#include "hotel/virtual_model.h"
 
+#include "libhotel/base/virtual_models.h"
 #include "libhotel/decide/terminal.h"
 
 namespace hotel::route {
@@ -25,7 +28,9 @@ struct Candidate {
   std::string model;                         ///< upstream model id
   const EngineSettings* settings = nullptr;  ///< lives as long as the Settings given to Resolve
   CircuitKey circuit() const { return {provider->id, model, provider->routing_name}; }
-  InflightTarget inflight() const { return {provider->id, provider->routing_name, provider->max_in_flight}; }
+  InflightTarget inflight() const {
+    return {provider->id, provider->routing_name, provider->max_in_flight};
+  }
 };
 
 /// A candidate that its own open circuit, or the verdict on its provider, leaves out.
@@ -37,20 +42,29 @@ struct SkippedCandidate {
 struct Route {
   std::vector<Candidate> candidates;  ///< priority order, no pair twice
   std::vector<SkippedCandidate> skipped;
-  bool direct = false;  ///< `<provider>/<model>`: never skipped by its circuit (decisions, 7)
+  /// `<provider>/<model>`: skipped by its circuit only under block_direct (decisions, 7).
+  bool direct = false;
   /// Set when the name leads nowhere: the answer to give.
   std::optional<decide::TerminalAnswer> refusal;
 
   std::optional<TimePoint> earliest_retry() const;
 };
 
-/// Resolves `requested`. Touches only its arguments; the snapshot and the settings must outlive the
-/// candidates' use of `settings`.
-Route Resolve(std::string_view requested, const GroupSnapshot& snapshot, const Settings& settings,
-              const CircuitBreaker& breaker, TimePoint now);
+/// The virtual models of a router and whose turn it is in them.
+struct VirtualRoutes {
+  explicit VirtualRoutes(std::vector<VirtualModelSpec> specs) : models(std::move(specs)) {}
+  base::VirtualModels models;
+  base::RoundRobin turns;
+};
 
-/// The names of GET /v1/models (facts i).
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot);
+/// Resolves `requested`: `hotel/<group>`, the source of a virtual model, `<provider>/<model>`, in
+/// this order. Touches only its arguments (the turns of `virtuals` move on); the snapshot and the
+/// settings must outlive the candidates' use of `settings`. Any thread.
+Route Resolve(std::string_view requested, const GroupSnapshot& snapshot, const Settings& settings,
+              const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now);
+
+/// The names of GET /v1/models (facts i): models, groups, virtual models that lead somewhere.
+std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals);
 
 }  // namespace hotel::route
 

@@ -124,7 +124,9 @@ class CallHandle final : public Call {
 class StandardRouter final : public Router {
  public:
   explicit StandardRouter(const RouterDeps& deps)
-      : deps_(deps), table_(std::make_shared<CallTable>(deps.loop)) {}
+      : parts_(std::make_shared<route::RouterParts>(deps)),
+        deps_(parts_->deps),
+        table_(std::make_shared<CallTable>(deps.loop)) {}
 
   std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) override {
     if (!IsUsableRequestId(request.request_id)) request.request_id = base::NewRequestId();
@@ -134,7 +136,7 @@ class StandardRouter final : public Router {
     auto peek = wire::PeekRequest(*request.body);
     const std::uint64_t id = table_->NextId();
     std::uint64_t seed = deps_.seed + id;
-    auto call = std::make_shared<CallState>(deps_, std::move(request), std::move(peek),
+    auto call = std::make_shared<CallState>(parts_, std::move(request), std::move(peek),
                                             std::move(sink), arrival, base::NextRandom(&seed),
                                             [weak = std::weak_ptr<CallTable>(table_), id] {
                                               if (const auto table = weak.lock())
@@ -150,7 +152,7 @@ class StandardRouter final : public Router {
   }
 
   std::vector<ModelListing> Models() const override {
-    return route::ListModels(*deps_.groups->Snapshot());
+    return route::ListModels(*deps_.groups->Snapshot(), parts_->virtuals);
   }
 
   std::size_t active_calls() const noexcept override { return table_->active(); }
@@ -162,7 +164,8 @@ class StandardRouter final : public Router {
   }
 
  private:
-  RouterDeps deps_;
+  std::shared_ptr<route::RouterParts> parts_;
+  const RouterDeps& deps_;  // of parts_
   std::shared_ptr<CallTable> table_;
 };
 

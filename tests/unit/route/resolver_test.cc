@@ -18,6 +18,8 @@ struct World {
   std::vector<std::shared_ptr<const Provider>> providers;
   std::vector<Model> models;
   std::vector<FailoverGroup> groups;
+  std::unique_ptr<VirtualRoutes> virtuals =
+      std::make_unique<VirtualRoutes>(std::vector<VirtualModelSpec>());
   TimePoint now{std::chrono::hours(1)};
 
   void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
@@ -45,7 +47,10 @@ struct World {
   }
   GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
   Route Go(const std::string& name) const {
-    return Resolve(name, Snapshot(), *settings, *breaker, now);
+    return Resolve(name, Snapshot(), *settings, *breaker, *virtuals, now);
+  }
+  void Virtual(std::vector<VirtualModelSpec> specs) {
+    virtuals = std::make_unique<VirtualRoutes>(std::move(specs));
   }
   void Open(const std::string& provider, const std::string& model) const {
     Permit permit = breaker->AcquireDirect({"id-" + provider, model, provider}, now);
@@ -189,12 +194,66 @@ TEST_CASE("the model list has enabled models, then groups somebody can reach") {
   const std::string dark = w.AddModel("dark", "x");
   w.AddGroup("unreachable", {dark});
   w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
-  const auto list = ListModels(w.Snapshot());
+  const auto list = ListModels(w.Snapshot(), *w.virtuals);
   std::vector<std::string> ids;
   for (const ModelListing& row : list) ids.push_back(row.id);
   CHECK(ids == std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6",
                                         "hotel/glm-4.6"});
   CHECK(list.back().owned_by == "hotel");
+  CHECK(list.back().provider == "a");
+}
+
+namespace {
+
+VirtualModelSpec Chat(VirtualModelSpec::Strategy strategy) {
+  return {"resilient-chat", strategy, {{"a/one", "", 2}, {"b/two", "", 1}}};
+}
+constexpr auto kFailover = VirtualModelSpec::Strategy::kFailover;
+constexpr auto kRoundRobin = VirtualModelSpec::Strategy::kRoundRobin;
+
+}  // namespace
+
+TEST_CASE("B2 a virtual model is its targets in order, the name is exact") {
+  World w = Three();
+  w.Virtual({Chat(kFailover)});
+  CHECK(Names(w.Go("resilient-chat")) == std::vector<std::string>{"a/one", "b/two"});
+  CHECK_FALSE(w.Go("resilient-chat").direct);
+  CHECK(w.Go("Resilient-Chat").refusal.has_value());
+}
+
+TEST_CASE("B3 round robin changes the first target by weight, the rest follow as written") {
+  World w = Three();
+  w.Virtual({Chat(kRoundRobin)});
+  std::string firsts;
+  for (int i = 0; i < 6; ++i) {
+    const Route route = w.Go("resilient-chat");
+    REQUIRE(route.candidates.size() == 2);
+    firsts += route.candidates[0].provider->routing_name;
+  }
+  CHECK(firsts == "abaaba");
+}
+
+TEST_CASE("B4 targets that are not there are left out, open circuits skipped without an attempt") {
+  World w = Three();
+  w.AddProvider("dark", false);
+  w.Virtual({{"v", kFailover, {{"nobody/x"}, {"dark/x"}, {"a/z-ai/glm-4.6"}, {"b/two"}}}});
+  w.Open("a", "z-ai/glm-4.6");
+  const Route route = w.Go("v");
+  CHECK(Names(route) == std::vector<std::string>{"b/two"});
+  CHECK(route.skipped.size() == 1);
+}
+
+TEST_CASE("B6 a virtual model covers a real name, its own name as a target is the real one") {
+  World w = Three();
+  w.Virtual({{"a/one", kFailover, {{"b/two"}, {"a/one"}}}});
+  CHECK(Names(w.Go("a/one")) == std::vector<std::string>{"b/two", "a/one"});
+}
+
+TEST_CASE("virtual models that lead somewhere stand at the end of the model list") {
+  World w = Three();
+  w.Virtual({Chat(kRoundRobin), {"nowhere", kFailover, {{"nobody/x"}}}});
+  const auto list = ListModels(w.Snapshot(), *w.virtuals);
+  CHECK(list.back().id == "resilient-chat");
   CHECK(list.back().provider == "a");
 }
 
