@@ -6,6 +6,7 @@
 #include "libhotel/base/random.h"
 #include "libhotel/decide/attempt_machine.h"
 #include "libhotel/decide/push.h"
+#include "libhotel/decide/retry.h"
 #include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
 
@@ -28,7 +29,7 @@ void AttemptMachine::Next(TimePoint now, Actions* out) {
     if (live_.empty()) NobodyLeft(now, out);
     return;
   }
-  if (OverallPassed(now)) return OverallTimedOut(out);
+  if (OverallPassed(now)) return OverallTimedOut(now, out);
   if (pause_due_ && !racing_) {
     const Duration pause = FailoverBackoff(plan_.settings->failover, contacted_, &random_);
     pause_due_ = false;
@@ -46,6 +47,7 @@ void AttemptMachine::Ask(int candidate, Actions* out) {
   live.candidate = candidate;
   live_.push_back(std::move(live));
   awaiting_ = false;
+  hedge_at_.reset();
   Push(out, AskAdmission{started_, candidate});
 }
 
@@ -56,27 +58,27 @@ void AttemptMachine::MoveOn(TimePoint now, Actions* out) {
     return Next(now, out);
   }
   if (hedge_at_ && now >= *hedge_at_) {
-    hedge_at_.reset();
     return Next(now, out);
   }
   if (repeat_at_ && now >= *repeat_at_ && live_.empty()) {
     repeat_at_.reset();
     return Ask(last_end_->candidate, out);
   }
+  if (awaiting_ && now >= *slots_until_) FinalAnswer(now, out);
 }
 
 // Under `judge: first` only the first contacted candidate's error is judged (B11).
-bool AttemptMachine::GoesOn(const AttemptEnd& end, const EngineSettings& settings) const noexcept {
-  if (plan_.settings->failover.judge == FailoverSettings::Judge::kFirst && contacted_ > 1 &&
-      end.kind != AttemptEnd::Kind::kTooLarge) {
+bool AttemptMachine::GoesOn(const Live& live, const AttemptEnd& end) const noexcept {
+  if (plan_.settings->failover.judge == FailoverSettings::Judge::kFirst &&
+      live.index != first_contact_ && end.kind != AttemptEnd::Kind::kTooLarge) {
     return true;
   }
-  return FailsOver(end, settings.failover);
+  return FailsOver(end, settings(live).failover);
 }
 
 // Whether the last contacted candidate is to be asked once more: a transient server error, or a
 // provider that is merely busy (facts a, "last candidate"). Once per request, never where status
-// retries have done it already, and only when the deadline leaves room.
+// retries have done it already or it was a circuit's probe, and only when the deadline leaves room.
 bool AttemptMachine::RepeatLast(TimePoint now) {
   if (repeated_ || !last_end_) return false;
   repeated_ = true;
@@ -84,9 +86,10 @@ bool AttemptMachine::RepeatLast(TimePoint now) {
   if (end.kind != AttemptEnd::Kind::kHttpError && end.kind != AttemptEnd::Kind::kHiddenError) {
     return false;
   }
-  const EngineSettings& own =
-      *plan_.candidates[static_cast<std::size_t>(last_end_->candidate)].settings;
-  if (own.retry.max_retries > 0 && own.retry.retry_on_statuses.Contains(end.status)) return false;
+  const RetrySettings& own =
+      plan_.candidates[static_cast<std::size_t>(last_end_->candidate)].settings->retry;
+  if (last_end_->probe) return false;
+  if (own.max_retries > 0 && Repeatable(end, plan_.streaming, own)) return false;
   const FailoverSettings& failover = plan_.settings->failover;
   Duration wait;
   if (end.refusal.saturated() && failover.wait_saturated) {
@@ -109,6 +112,8 @@ bool AttemptMachine::RepeatLast(TimePoint now) {
 void AttemptMachine::AwaitSlot(TimePoint now, Actions* out) {
   if (!slots_until_) {
     slots_until_ = After(now, plan_.settings->rate_limit.saturation_max_wait);
+    // A repeat that is due behind it is waited for as well.
+    if (repeat_at_) slots_until_ = std::max(*slots_until_, *repeat_at_);
     if (overall_deadline_) slots_until_ = std::min(*slots_until_, *overall_deadline_);
   }
   if (now >= *slots_until_) return FinalAnswer(now, out);
@@ -117,6 +122,7 @@ void AttemptMachine::AwaitSlot(TimePoint now, Actions* out) {
 }
 
 void AttemptMachine::NobodyLeft(TimePoint now, Actions* out) {
+  racing_ = false;
   const bool repeats = RepeatLast(now) || repeat_at_.has_value();
   if (!busy_.empty() && !slot_taken_) return AwaitSlot(now, out);
   if (!repeats) FinalAnswer(now, out);
@@ -131,7 +137,7 @@ void AttemptMachine::FinalAnswer(TimePoint now, Actions* out) {
   finish.kind = ErrorKind::kProviderError;
   if (!busy_.empty() && !slot_taken_ && (honest || !last_failure_)) {
     finish.kind = ErrorKind::kProviderSaturated;
-    finish.reason = honest ? Finish::Reason::kAllBusy : Finish::Reason::kNoProvider;
+    finish.reason = honest || plan_.direct ? Finish::Reason::kAllBusy : Finish::Reason::kNoProvider;
     finish.retry_at = After(now, busy_wait_.value_or(kDefaultBusyWait));
     return Done(finish, out);
   }

@@ -85,13 +85,14 @@ void AttemptMachine::On(const Admitted& event, TimePoint now, Actions* out) {
   if (committed() || OverallPassed(now)) {
     Abandon(*live, committed() ? ErrorKind::kHedgeSuperseded : ErrorKind::kFailoverTimeout, out);
     Remove(event.attempt);
-    if (!committed()) OverallTimedOut(out);
+    if (!committed()) OverallTimedOut(now, out);
     return;
   }
   live->start = now;
   live->probe = event.probe;
   ++started_;
   ++contacted_;
+  if (first_contact_ < 0) first_contact_ = live->index;
   last_timeout_.reset();
   if (live->candidate == slot_for_) {
     // What comes of this one is the answer: whoever waited for a slot does not begin anew.
@@ -181,6 +182,7 @@ void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
   if (over.repeats > 0) return Settle(over, over.last_try, now, out);
   Abandon(over, ErrorKind::kInternal, out);
   --contacted_;
+  if (first_contact_ == over.index) first_contact_ = -1;
   unsendable_ = true;
   Next(now, out);
 }
@@ -188,12 +190,13 @@ void AttemptMachine::On(const Unsendable& event, TimePoint now, Actions* out) {
 void AttemptMachine::On(const SlotFree& event, TimePoint now, Actions* out) {
   const bool waited = std::find(busy_.begin(), busy_.end(), event.candidate) != busy_.end();
   if (!awaiting_ || !waited || !live_.empty()) return;
-  if (now >= *slots_until_) return FinalAnswer(now, out);
+  if (OverallPassed(now)) return FinalAnswer(now, out);
   slot_for_ = event.candidate;
   Ask(event.candidate, out);
 }
 
-void AttemptMachine::On(const ClientGone&, TimePoint, Actions* out) {
+void AttemptMachine::On(const ClientGone&, TimePoint now, Actions* out) {
+  ChargeOverdue(now, out);
   StopOthers(-1, ErrorKind::kClientDisconnect, out);
   Finish finish;
   finish.how = Finish::How::kClientGone;
@@ -220,15 +223,19 @@ void AttemptMachine::On(const ClientPaused& event, TimePoint now, Actions*) {
   }
   const Duration held = now - *paused_at_;
   paused_at_.reset();
-  if (Live* live = Running(committed_)) live->start = After(live->start, held);
-  last_progress_ = After(last_progress_, held);
+  if (Live* live = Running(committed_)) {
+    live->start = After(live->start, held);
+    if (live->first_event) live->first_event = After(*live->first_event, held);
+  }
+  // What still came in while it was held up counts from now on.
+  last_progress_ = std::min(After(last_progress_, held), now);
   if (overall_deadline_) overall_deadline_ = After(*overall_deadline_, held);
 }
 
 void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
   if (phase_ != Phase::kWorking || paused_at_) return;
-  if (awaiting_ && now >= *slots_until_) return FinalAnswer(now, out);
-  if (OverallPassed(now)) return OverallTimedOut(out);
+  if (awaiting_ && OverallPassed(now)) return FinalAnswer(now, out);
+  if (OverallPassed(now)) return OverallTimedOut(now, out);
   // What ends or begins an attempt changes the list: each is looked at by its index.
   std::vector<int> indices;
   for (const Live& live : live_) indices.push_back(live.index);
@@ -316,6 +323,7 @@ void AttemptMachine::StartTry(Live& live, TimePoint now, Actions* out) {
   live.try_start = now;
   live.head_seen = false;
   live.head_status = 0;
+  live.first_event.reset();
   const Duration left = NextDeadline(live).at - now;
   Push(out, StartAttempt{live.index, live.candidate,
                          std::min(settings(live).timeouts.connect_timeout, left)});
@@ -345,7 +353,16 @@ bool AttemptMachine::TryAgainLater(Live& live, const AttemptEnd& end, TimePoint 
 CircuitReport AttemptMachine::Judge(const Live& live, const AttemptEnd& end, TimePoint now) const {
   const CircuitBreakerSettings& breaker = settings(live).circuit_breaker;
   const TimePoint until = plan_.streaming ? live.first_event.value_or(now) : now;
-  return JudgeEnd(end, breaker, until - live.start);
+  return JudgeEnd(end, breaker, until - live.start, FailsOver(end, settings(live).failover));
+}
+
+// What a clock says about an attempt. Only the terminator is missing: the answer is whole
+// (decisions, section 5).
+CircuitReport AttemptMachine::JudgeClock(const Live& live, TimeoutKind kind, TimePoint now) const {
+  if (!committed() || !whole_) return JudgeTimeout(kind, committed(), live.head_status);
+  AttemptEnd whole;
+  whole.status = live.head_status;
+  return Judge(live, whole, now);
 }
 
 // The end of the last try is the end of the attempt.
@@ -369,8 +386,8 @@ void AttemptMachine::Settle(Live live, const AttemptEnd& end, TimePoint now, Act
     return EndedBehindCommit(end, out);
   }
   last_failure_ = FailureAnswer(end, plan_.settings->failover.error_body, now);
-  last_end_ = LastEnd{live.candidate, end};
-  if (!GoesOn(end, settings(live))) {
+  last_end_ = LastEnd{live.candidate, live.probe, end};
+  if (!GoesOn(live, end)) {
     StopOthers(live.index, ErrorKind::kHedgeSuperseded, out);
     return Done(*last_failure_, out);
   }
@@ -398,22 +415,9 @@ void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
   Done(finish, out);
 }
 
-void AttemptMachine::TimedOut(Live live, TimeoutKind kind, TimePoint now, Actions* out) {
-  if (kind == TimeoutKind::kOverall) {
-    live_.push_back(std::move(live));
-    return OverallTimedOut(out);
-  }
+void AttemptMachine::TimedOut(const Live& live, TimeoutKind kind, TimePoint now, Actions* out) {
   last_timeout_ = kind;
-  last_contact_ = live.index;
-  Push(out, CancelAttempt{live.index});
-  if (committed() && whole_) {
-    // Only the terminator is missing: the answer is whole (decisions, section 5).
-    AttemptEnd whole;
-    whole.status = live.head_status;
-    Report(live, Judge(live, whole, now), ErrorKind::kNone, out);
-    return EndedBehindCommit(whole, out);
-  }
-  Report(live, JudgeTimeout(kind, committed(), live.head_status), KindOf(kind), out);
+  if (StopOverdue(live, kind, now, out)) return EndedBehindCommit(AttemptEnd{}, out);
   Finish failure = FailureAnswer(kind);
   if (committed()) {
     failure.how = Finish::How::kServedBroken;
@@ -425,25 +429,39 @@ void AttemptMachine::TimedOut(Live live, TimeoutKind kind, TimePoint now, Action
   Next(now, out);
 }
 
-void AttemptMachine::OverallTimedOut(Actions* out) {
+void AttemptMachine::OverallTimedOut(TimePoint now, Actions* out) {
   last_timeout_ = TimeoutKind::kOverall;
-  Finish failure = FailureAnswer(TimeoutKind::kOverall);
   for (const Live& live : std::exchange(live_, {})) {
     if (live.phase == Live::Phase::kAsked) continue;
-    last_contact_ = live.index;
-    Push(out, CancelAttempt{live.index});
-    if (committed() && whole_) {
-      AttemptEnd whole;
-      whole.status = live.head_status;
-      Report(live, JudgeEnd(whole, settings(live).circuit_breaker, Duration::zero()),
-             ErrorKind::kNone, out);
-      return EndedBehindCommit(whole, out);
+    if (StopOverdue(live, TimeoutKind::kOverall, now, out)) {
+      return EndedBehindCommit(AttemptEnd{}, out);
     }
-    Report(live, JudgeTimeout(TimeoutKind::kOverall, committed(), live.head_status),
-           KindOf(TimeoutKind::kOverall), out);
   }
+  Finish failure = FailureAnswer(TimeoutKind::kOverall);
   if (committed()) failure.how = Finish::How::kServedBroken;
   Done(failure, out);
+}
+
+// True when what it has delivered is a whole answer.
+bool AttemptMachine::StopOverdue(const Live& live, TimeoutKind kind, TimePoint now, Actions* out) {
+  const bool whole = committed() && whole_;
+  last_contact_ = live.index;
+  Push(out, CancelAttempt{live.index});
+  Report(live, JudgeClock(live, kind, now), whole ? ErrorKind::kNone : KindOf(kind), out);
+  return whole;
+}
+
+// Whoever was over a limit before the client left is charged all the same (decisions, section 10).
+void AttemptMachine::ChargeOverdue(TimePoint now, Actions* out) {
+  if (paused_at_) return;
+  for (const Live& live : std::exchange(live_, {})) {
+    const bool overdue = live.phase != Live::Phase::kAsked && NextDeadline(live).at <= now;
+    if (!overdue) {
+      live_.push_back(live);
+      continue;
+    }
+    StopOverdue(live, NextDeadline(live).kind, now, out);
+  }
 }
 
 void AttemptMachine::Abandon(const Live& live, ErrorKind kind, Actions* out) {

@@ -75,6 +75,7 @@ class AttemptMachine {
   // The contacted attempt that ended last, as far as asking it again is concerned.
   struct LastEnd {
     int candidate;
+    bool probe;
     AttemptEnd end;
   };
 
@@ -106,9 +107,12 @@ class AttemptMachine {
   bool TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now);
   void Settle(Live live, const AttemptEnd& end, TimePoint now, Actions* out);
   CircuitReport Judge(const Live& live, const AttemptEnd& end, TimePoint now) const;
+  CircuitReport JudgeClock(const Live& live, TimeoutKind kind, TimePoint now) const;
   void EndedBehindCommit(const AttemptEnd& end, Actions* out);
-  void TimedOut(Live live, TimeoutKind kind, TimePoint now, Actions* out);
-  void OverallTimedOut(Actions* out);
+  void TimedOut(const Live& live, TimeoutKind kind, TimePoint now, Actions* out);
+  void OverallTimedOut(TimePoint now, Actions* out);
+  bool StopOverdue(const Live& live, TimeoutKind kind, TimePoint now, Actions* out);
+  void ChargeOverdue(TimePoint now, Actions* out);
   void Abandon(const Live& live, ErrorKind kind, Actions* out);
   void StopOthers(int winner, ErrorKind kind, Actions* out);
   void Report(const Live& live, CircuitReport report, ErrorKind kind, Actions* out);
@@ -117,7 +121,7 @@ class AttemptMachine {
   void Next(TimePoint now, Actions* out);
   void Ask(int candidate, Actions* out);
   void MoveOn(TimePoint now, Actions* out);
-  bool GoesOn(const AttemptEnd& end, const EngineSettings& settings) const noexcept;
+  bool GoesOn(const Live& live, const AttemptEnd& end) const noexcept;
   bool RepeatLast(TimePoint now);
   void AwaitSlot(TimePoint now, Actions* out);
   void NobodyLeft(TimePoint now, Actions* out);
@@ -134,7 +138,8 @@ class AttemptMachine {
   std::vector<Live> live_;  // more than one only in a race
   int started_ = 0;         // attempts that were admitted
   int contacted_ = 0;
-  int last_contact_ = -1;  // index of the attempt that reached a provider last
+  int first_contact_ = -1;  // index of the attempt that reached a provider first
+  int last_contact_ = -1;   // index of the attempt that reached a provider last
 
   int cursor_ = 0;          // the candidate whose turn is next
   bool pause_due_ = false;  // a contacted candidate failed and no pause was made since

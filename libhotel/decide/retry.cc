@@ -37,7 +37,9 @@ bool Repeatable(const AttemptEnd& end, bool streaming, const RetrySettings& sett
   if (streaming && settings.streaming == Retry::Streaming::kNever) return false;
   if (end.kind == AttemptEnd::Kind::kTransport) {
     if (streaming && end.body_seen) return false;
-    return RepeatableTransport(end, settings.on_transport);
+    const bool any = settings.on_transport == Retry::OnTransport::kAny;
+    return RepeatableTransport(
+        end, streaming && any ? Retry::OnTransport::kReplaySafe : settings.on_transport);
   }
   if (end.kind != AttemptEnd::Kind::kHttpError && end.kind != AttemptEnd::Kind::kHiddenError) {
     return false;

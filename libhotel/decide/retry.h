@@ -16,9 +16,10 @@ namespace hotel::decide {
 /// that are safe to repeat (facts a, "Transport error ...": nothing of the request had left, or the
 /// connection was interrupted behind it), or every failure of the connection (R6); never a timeout,
 /// broken HTTP or our own lack of descriptors. Of refusals, real or hidden: the listed statuses,
-/// but not a spent account, which no repeat can help. A stream is repeated as `streaming` says, and
-/// only while no byte of its body came; a whole answer also when it was cut. How many tries were
-/// made is not looked at. REQUIRES: normalized, before the commit.
+/// but not a spent account, which no repeat can help. A stream is repeated as `streaming` says, of
+/// transport failures only behind those that are safe to repeat, and only while no byte of its body
+/// came; a whole answer also when it was cut. How many tries were made is not looked at. REQUIRES:
+/// normalized, before the commit.
 bool Repeatable(const AttemptEnd& end, bool streaming, const RetrySettings& settings) noexcept;
 
 /// The wait before the `n`-th repeat, n >= 1: initial * factor^(n-1), at most max; then up to

@@ -51,10 +51,19 @@ std::string StatusCause(int status, std::string_view qualifier) {
   return fmt::format("upstream status {} ({})", status, qualifier);
 }
 
-CircuitReport OpenNow(std::string cause, int status, PinHint pin) {
+CircuitReport OpenNow(std::string cause, int status, std::optional<PinHint> pin) {
   CircuitReport report{Verdict::kOpenNow, std::move(cause), status};
   report.pin = pin;
   return report;
+}
+
+// Step 3: how long the answer holds; nullopt = it does not say, and the cooldown is enough.
+std::optional<PinHint> PinOf(const AttemptEnd& end) noexcept {
+  if (end.refusal.exhausted()) return PinHint{end.refusal.wait, end.refusal.account_wide};
+  if (end.status == 402) return PinHint{kUntilPaid, false};
+  if (end.refusal.stated) return PinHint{end.refusal.wait, false};
+  if (end.retry_after) return PinHint{*end.retry_after, false};
+  return std::nullopt;
 }
 
 // Step 4: what a 429 that was read says about the circuit; nullopt = go on with its status.
@@ -75,7 +84,7 @@ std::optional<CircuitReport> JudgeRefusal(const AttemptEnd& end,
 
 // Steps 2, 3, 4, 6 and 8 of the pipeline for an answer with an error status, real or hidden.
 CircuitReport JudgeStatus(const AttemptEnd& end, bool hidden,
-                          const CircuitBreakerSettings& settings) {
+                          const CircuitBreakerSettings& settings, bool fails_over) {
   const int status = end.status;
   const std::string plain = fmt::format("upstream status {}", status);
   const List list = ListOf(status, settings);
@@ -83,21 +92,19 @@ CircuitReport JudgeStatus(const AttemptEnd& end, bool hidden,
   std::string charged = hidden ? std::string(kHiddenError) : plain;
   if (list == List::kOpen) {
     if (settings.open_on_exhaustion) {
-      const bool read = end.refusal.exhausted();
-      return OpenNow(
-          std::move(charged), status,
-          PinHint{read ? end.refusal.wait : kUntilPaid, read && end.refusal.account_wide});
+      return OpenNow(std::move(charged), status, PinOf(end));
     }
     return Make(Verdict::kFailure,
                 StatusCause(status, status == 402 ? "payment required, not opened by setting"
                                                   : "exhausted, not opened by setting"),
                 status);
   }
-  // Out of the list, a 429 is like any other refusal of a healthy provider (decisions, 10).
-  if (list == List::kFailure) {
+  // Out of both lists, a 429 is like any other refusal of a healthy provider (decisions, 10).
+  if (list == List::kFailure || fails_over) {
     if (const auto report = JudgeRefusal(end, settings)) return *report;
   }
-  if (end.refusal.read == RefusalFacts::Class::kUnknown) charged = StatusCause(status, "unrecognised");
+  if (end.refusal.read == RefusalFacts::Class::kUnknown)
+    charged = StatusCause(status, "unrecognised");
   switch (list) {
     case List::kNeutral:
     case List::kOpen:
@@ -142,7 +149,8 @@ AttemptEnd Normalized(AttemptEnd end, bool committed) noexcept {
 
 namespace {
 
-CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& settings) {
+CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& settings,
+                        bool fails_over) {
   switch (end.kind) {
     case Kind::kAnswer:
       return Make(Verdict::kSuccess, kSuccess, end.status);
@@ -152,10 +160,10 @@ CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& set
     case Kind::kEmptyStream:
       return Make(Verdict::kFailure, kNoContentStream, end.status);
     case Kind::kHttpError:
-      return JudgeStatus(end, /*hidden=*/false, settings);
+      return JudgeStatus(end, /*hidden=*/false, settings, fails_over);
     case Kind::kHiddenError:
     case Kind::kStreamError:
-      return JudgeStatus(end, /*hidden=*/true, settings);
+      return JudgeStatus(end, /*hidden=*/true, settings, fails_over);
     case Kind::kBadAnswer:
       return Make(Verdict::kFailure, kUnreadable, end.status);
     case Kind::kTooLarge:
@@ -172,9 +180,9 @@ CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& set
 
 }  // namespace
 
-CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings,
-                       Duration took) {
-  CircuitReport report = JudgeKind(end, settings);
+CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings, Duration took,
+                       bool fails_over) {
+  CircuitReport report = JudgeKind(end, settings, fails_over);
   // Every charge of a 429 counts for the streak of openings by 429 alone (facts d).
   report.rate_limited =
       end.status == 429 && end.refusal.read != RefusalFacts::Class::kUnread &&

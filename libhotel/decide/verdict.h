@@ -21,9 +21,10 @@ AttemptEnd Normalized(AttemptEnd end, bool committed) noexcept;
 /// status that is named exactly in one breaker list and by its class in another belongs to the
 /// first.
 /// `took` is the attempt's time as slow_call_threshold counts it: a good answer above the threshold
-/// is charged (step 7).
+/// is charged (step 7). `fails_over`: the request may go on behind it; a 429 that neither fails
+/// over nor is charged by its status is not looked into (step 4).
 CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& settings,
-                       Duration took = Duration::zero());
+                       Duration took = Duration::zero(), bool fails_over = true);
 /// The same for an attempt that a clock ended while the client still waited. `status` is that of
 /// the response head, 0 if none came.
 CircuitReport JudgeTimeout(TimeoutKind kind, bool committed, int status);
