@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "hotel/hotel.h"
+#include "hotel/provider_check.h"
 
 #include "absl/status/status.h"
 #include "libhotel/base/strings.h"
@@ -40,26 +41,15 @@ bool IsLoopback(const std::string& host) {
   return host == "::1" || host == "localhost" || base::StartsWith(host, "127.");
 }
 
-/// Where providers may be is known to the transport, not to the reader of the file.
-void CheckProviders(const std::string& file, const settings::Config& config,
-                    std::vector<settings::ConfigError>* errors) {
-  for (const auto& provider : config.providers) {
-    const auto status = CheckProviderUrl(provider.base_url, config.server.addresses);
-    if (status.ok()) continue;
-    errors->push_back({file, 0, fmt::format("providers.{}.base_url", provider.name), Text(status)});
-  }
-}
-
 /// Reads the file and applies the command line. Problems are printed, one line each.
 std::optional<settings::Config> ReadSettings(const CommandLine& line) {
   const auto env = settings::ProcessEnv();
   auto read = line.config.empty() ? settings::ReadConfig("", "<defaults>", env)
-                                  : settings::ReadConfigFile(line.config, env);
+                                  : settings::ReadConfigFile(line.config, env, &CheckProvider);
   for (const auto& warning : read.warnings) {
     fmt::print(stderr, "{} (warning)\n", warning.ToString());
   }
   auto& server = read.config.server;
-  if (read.errors.empty()) CheckProviders(line.config, read.config, &read.errors);
   for (const auto& error : read.errors) fmt::print(stderr, "{}\n", error.ToString());
   bool good = read.errors.empty();
   if (!line.data_dir.empty()) server.data_dir = line.data_dir;

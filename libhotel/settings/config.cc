@@ -85,7 +85,8 @@ void Report(Reader* reader, const std::vector<Problem>& problems) {
 
 }  // namespace
 
-ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env) {
+ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env,
+                      const ProviderCheck& check) {
   if (text.size() > kMaxConfigBytes) return Failed(file, 0, TooLarge());
   SyntaxError error;
   const NodePtr root = ParseDocument(text, &error);
@@ -108,7 +109,7 @@ ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLoo
   layers.environment = ReadEnvironment(&reader);
 
   ProviderSection providers;
-  ReadProviders(&reader, *blocks.providers, config.server.addresses.allow_http, &providers);
+  ReadProviders(&reader, *blocks.providers, config.server.addresses, check, &providers);
   for (auto& [name, entry] : providers.by_routing_name) {
     if (!entry.layer.empty()) layers.providers[name] = std::move(entry.layer);
   }
@@ -122,7 +123,8 @@ ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLoo
   return result;
 }
 
-ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env) {
+ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env,
+                          const ProviderCheck& check) {
   const auto failed = [&path](int code) {
     return Failed(path, 0,
                   fmt::format("cannot be read: {}", std::generic_category().message(code)));
@@ -139,7 +141,7 @@ ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env) {
     text.append(buffer, got);
   }
   if (std::ferror(file.get()) != 0) return failed(errno);
-  return ReadConfig(text, path, env);
+  return ReadConfig(text, path, env, check);
 }
 
 EnvLookup ProcessEnv() {

@@ -12,6 +12,7 @@
 
 #include "hotel/failover_group.h"
 #include "hotel/hotel.h"
+#include "hotel/provider_check.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
 #include "hotel/virtual_model.h"
@@ -75,16 +76,25 @@ struct ReadResult {
 /// Looks up an environment variable; nullopt = not set.
 using EnvLookup = std::function<std::optional<std::string>(std::string_view)>;
 
-/// Reads configuration text. `file` is the name used in errors. Pure: touches nothing but `env`.
+/// Judges where a provider may be, given the file's own address policy: the transport's knowledge,
+/// not the reader's.
+using ProviderCheck =
+    std::function<std::vector<ProviderProblem>(const ProviderSpec&, const AddressPolicy&)>;
+
+/// Reads configuration text. `file` is the name used in errors. Touches nothing but `env` and
+/// `check`.
 /// `${VAR}`, `${VAR:-default}` and `$$` are expanded in scalar values after parsing; an unset
-/// variable without default is an error. Bounded: at most kMaxConfigBytes of text, and at most
-/// kMaxConfigErrors errors are kept.
+/// variable without default is an error. What `check` (may be null) says of a provider is an error
+/// or a warning like the others, at the line of the field it names. Bounded: at most
+/// kMaxConfigBytes of text, and at most kMaxConfigErrors errors are kept.
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxConfigErrors = 1000;
-ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env);
+ReadResult ReadConfig(std::string_view text, std::string_view file, const EnvLookup& env,
+                      const ProviderCheck& check = nullptr);
 
 /// Reads a file; a file that cannot be read is an error with line 0.
-ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env);
+ReadResult ReadConfigFile(const std::string& path, const EnvLookup& env,
+                          const ProviderCheck& check = nullptr);
 
 /// The process environment.
 EnvLookup ProcessEnv();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -96,6 +97,62 @@ void ReadApiKey(Reader* reader, const Node& node, const std::string& path, Provi
   spec->api_key = Secret(text->value);
 }
 
+void ReadProxy(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
+  // Not quoted in any message: it may hold a password.
+  const auto text = reader->Scalar(node, path, "a proxy such as http://proxy.internal:3128");
+  if (!text) return;
+  if (!IsCleanText(text->value)) {
+    reader->Error(node.line, path,
+                  "holds a line break, a control character or spaces around the URL; remove them");
+    return;
+  }
+  spec->transport.proxy = Secret(text->value);
+}
+
+void ReadPath(Reader* reader, const Node& node, const std::string& path, std::string_view what,
+              std::string* out) {
+  auto text = reader->NonEmpty(node, path, what);
+  if (!text) return;
+  if (!IsCleanText(*text)) {
+    reader->Error(node.line, path, "holds a control character or outer spaces; remove them");
+    return;
+  }
+  *out = *std::move(text);
+}
+
+// True when the key was one of those that say how a provider is connected to.
+bool ReadTransport(Reader* reader, const Member& member, const std::string& path,
+                   ProviderSpec* spec) {
+  TransportOptions& transport = spec->transport;
+  if (member.key == "ca_file") {
+    ReadPath(reader, *member.value, path, "a PEM file", &transport.ca_file);
+  } else if (member.key == "proxy") {
+    ReadProxy(reader, *member.value, path, spec);
+  } else if (member.key == "unix_socket") {
+    ReadPath(reader, *member.value, path, "the path of a socket", &transport.unix_socket);
+  } else if (member.key == "http2") {
+    transport.http2 = reader->Bool(*member.value, path).value_or(false);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ReportProblems(Reader* reader, const Member& entry, const std::string& path,
+                    const std::map<std::string, int>& lines,
+                    const std::vector<ProviderProblem>& problems) {
+  for (const ProviderProblem& problem : problems) {
+    const auto line = lines.find(problem.field);
+    const int at = line == lines.end() ? entry.line : line->second;
+    const std::string field = Join(path, problem.field);
+    if (problem.warning) {
+      reader->Warn(at, field, problem.message);
+    } else {
+      reader->Error(at, field, problem.message);
+    }
+  }
+}
+
 void ReadModels(Reader* reader, const Node& node, const std::string& path, ProviderSpec* spec) {
   const auto items = reader->Items(node, path, "[gpt-4o, z-ai/glm-4.6]");
   if (!items) return;
@@ -140,17 +197,23 @@ void ReadMaxInFlight(Reader* reader, const Node& node, const std::string& path,
   spec->max_in_flight = value;
 }
 
-void ReadProvider(Reader* reader, const Member& entry, bool allow_http, ProviderSpec* spec,
-                  ProviderSection::Entry* section) {
+void ReadProvider(Reader* reader, const Member& entry, const AddressPolicy& addresses,
+                  const ProviderCheck& check, ProviderSpec* spec, ProviderSection::Entry* section) {
   std::vector<std::string> known = {"type",    "base_url",      "api_key", "models",
-                                    "enabled", "max_in_flight", "profile"};
+                                    "enabled", "max_in_flight", "profile", "ca_file",
+                                    "proxy",   "unix_socket",   "http2"};
   const std::vector<std::string> blocks = OptionNames("", true);
   known.insert(known.end(), blocks.begin(), blocks.end());
 
   const std::string path = Join("providers", entry.key);
   bool has_type = false;
   bool has_url = false;
-  for (const Member* member : reader->Members(*entry.value, path)) {
+  const std::vector<const Member*> members = reader->Members(*entry.value, path);
+  std::map<std::string, int> lines;
+  for (const Member* member : members) lines.emplace(member->key, member->value->line);
+  // What goes through a socket is not sent in the clear.
+  const bool allow_http = addresses.allow_http || lines.count("unix_socket") != 0;
+  for (const Member* member : members) {
     const Node& value = *member->value;
     const std::string member_path = Join(path, member->key);
     if (member->key == "type") {
@@ -171,6 +234,8 @@ void ReadProvider(Reader* reader, const Member& entry, bool allow_http, Provider
       section->layer.profile = ReadProfile(reader, value, member_path);
       section->layer.profile_line = value.line;
       section->layer.profile_path = member_path;
+    } else if (ReadTransport(reader, *member, member_path, spec)) {
+      continue;
     } else if (std::find(blocks.begin(), blocks.end(), member->key) != blocks.end()) {
       ReadOptionBlock(reader, value, member->key, member_path, true, &section->layer.writes);
     } else {
@@ -187,6 +252,10 @@ void ReadProvider(Reader* reader, const Member& entry, bool allow_http, Provider
   if (!has_url && spec->base_url.empty()) {
     reader->Error(entry.line, path, "has no base_url; write the https:// URL of its API");
   }
+  // A URL that could not be read is reported already.
+  if (check != nullptr && !spec->base_url.empty()) {
+    ReportProblems(reader, entry, path, lines, check(*spec, addresses));
+  }
 }
 
 }  // namespace
@@ -199,7 +268,8 @@ bool IsCleanText(std::string_view text) noexcept {
   return base::Trim(text).size() == text.size();
 }
 
-void ReadProviders(Reader* reader, const Node& node, bool allow_http, ProviderSection* section) {
+void ReadProviders(Reader* reader, const Node& node, const AddressPolicy& addresses,
+                   const ProviderCheck& check, ProviderSection* section) {
   for (const Member* member : reader->Members(node, "providers")) {
     const std::string path = Join("providers", member->key);
     const std::string problem = NameProblem(member->key);
@@ -218,7 +288,7 @@ void ReadProviders(Reader* reader, const Node& node, bool allow_http, ProviderSe
     ProviderSpec spec;
     spec.name = member->key;
     it->second.line = member->line;
-    ReadProvider(reader, *member, allow_http, &spec, &it->second);
+    ReadProvider(reader, *member, addresses, check, &spec, &it->second);
     it->second.models = spec.models;
     section->specs.push_back(std::move(spec));
   }

@@ -140,6 +140,7 @@ void ReadCount(Reader* reader, const Node& node, const std::string& path, const 
 }
 
 bool IsHostEntry(std::string_view text) noexcept {
+  if (base::StartsWith(text, "unix:/")) return IsCleanText(text);
   if (text.find("://") != std::string_view::npos || text.find('/') != std::string_view::npos) {
     return false;
   }
@@ -160,7 +161,7 @@ void ReadHosts(Reader* reader, const Node& node, const std::string& path, Server
     if (!IsHostEntry(text->value)) {
       reader->Error(item.line, Join(path, i),
                     fmt::format("{} is not a host; write a host, HOST:PORT or an address, without "
-                                "a scheme or path",
+                                "a scheme or path, or a socket as in unix:/run/model.sock",
                                 Quoted(text->source)));
       continue;
     }

@@ -48,7 +48,9 @@ struct ProviderSection {
   std::vector<ProviderSpec> specs;
   std::map<std::string, Entry, std::less<>> by_routing_name;
 };
-void ReadProviders(Reader* reader, const Node& node, bool allow_http, ProviderSection* section);
+/// `check` may be null.
+void ReadProviders(Reader* reader, const Node& node, const AddressPolicy& addresses,
+                   const ProviderCheck& check, ProviderSection* section);
 
 /// "<provider>/<model>" with the provider in routing form, when both are there; nullopt when an
 /// error was added.

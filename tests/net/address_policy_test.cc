@@ -194,5 +194,45 @@ TEST_CASE("a parsed URL has one host, one port and no fragment") {
   CHECK(literal->canonical == "http://8.8.8.8:8080/v1");
 }
 
+TEST_CASE("a socket is allowed by its exact path, and opens no address") {
+  const AddressRules rules = Rules({"unix:/run/a.sock"});
+  CHECK(rules.CheckUnixSocket("/run/a.sock").ok());
+  for (const char* path : {"/run/a.sock2", "/run/./a.sock", "run/a.sock", "/RUN/a.sock", ""}) {
+    CAPTURE(path);
+    CHECK_FALSE(rules.CheckUnixSocket(path).ok());
+  }
+  CHECK_FALSE(Check("http://127.0.0.1/", {"unix:/run/a.sock"}).ok());
+  CHECK_FALSE(rules.Allows(*IpAddress::Parse("127.0.0.1"), "", 80));
+  const std::string longest = "/" + std::string(106, 'x');
+  CHECK(Rules({"unix:" + longest}).CheckUnixSocket(longest).ok());
+  AddressPolicy policy;
+  policy.allowed_hosts = {GENERATE("unix:", "unix:a.sock", "unix:/" + std::string(107, 'x'))};
+  CHECK_FALSE(AddressRules::Create(policy).ok());
+}
+
+TEST_CASE("a proxy's URL is taken apart, and refused without being repeated") {
+  const auto parse = [](const char* url) { return ProxyUrl::Parse(Secret(url)); };
+  const auto proxy = parse("HTTP://us%40er:p%3Aw@Proxy.Internal.:3128/");
+  REQUIRE(proxy.ok());
+  CHECK(proxy->canonical == "http://proxy.internal:3128");
+  CHECK(proxy->host == "proxy.internal");
+  CHECK(proxy->port == 3128);
+  CHECK(proxy->user == Secret("us@er"));
+  CHECK(proxy->password == Secret("p:w"));
+  CHECK(parse("socks5h://[::1]:1080")->canonical == "socks5h://[::1]:1080");
+  CHECK(parse("https://0x7f.1:443")->host == "127.0.0.1");
+  CHECK(parse("socks5://p:1")->user.empty());
+  const char* url = GENERATE(
+      "hunter2", "p:3128", "ftp://hunter2:21", "http://hunter2", "http://hunter2:", "http://:3128",
+      "http://u:hunter2@p:0", "http://u:hunter2@p:65536", "http://u:hunter2@p:3128/path",
+      "http://u:hunter2@p:3128?q", "http://u:hunter2%0a@p:3128", "http://u:hunter2%4@p:3128",
+      "http://:hunter2@p:3128", "http://u%3a:hunter2@p:3128", "http://u:hunter2@p q:3128",
+      "http://u:hunter2/x@p:3128", "http://u:hunter2@p:3128\\x");
+  CAPTURE(url);
+  const absl::Status status = parse(url).status();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.message().find("hunter2") == absl::string_view::npos);
+}
+
 }  // namespace
 }  // namespace hotel::net

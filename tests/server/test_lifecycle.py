@@ -89,6 +89,37 @@ class Check(TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertRegex(result.stderr.decode(), re.escape(path) + r":\d+: providers\.p1\.base_url: .+\n$")
 
+    def test_a_forbidden_address_is_reported_at_its_line_with_the_other_mistakes(self):
+        path = self.file(
+            "server: {listn: x}\n"
+            "providers:\n"
+            "  meta:\n"
+            "    type: openai\n"
+            "    base_url: https://169.254.169.254/v1\n"
+            "    proxy: http://user:hunter2@10.0.0.1:3128\n"
+            "  local:\n"
+            "    type: openai\n"
+            "    base_url: http://model/v1\n"
+            "    unix_socket: /run/model.sock\n"
+            "    ca_file: /nonexistent/roots.pem\n"
+        )
+        result = run("--check", "--config", path)
+        self.assertEqual(result.returncode, 2)
+        lines = result.stderr.decode().splitlines()
+        found = [re.match("^" + re.escape(path) + r":(\d+): ([^ :]+): .", line) for line in lines]
+        self.assertTrue(all(found), lines)
+        self.assertEqual(
+            [(int(m.group(1)), m.group(2)) for m in found],
+            [
+                (1, "server.listn"),
+                (5, "providers.meta.base_url"),
+                (6, "providers.meta.proxy"),
+                (10, "providers.local.unix_socket"),
+                (11, "providers.local.ca_file"),
+            ],
+        )
+        self.assertNotIn(b"hunter2", result.stderr)
+
     def test_a_missing_file_is_2(self):
         result = run("--check", "--config", "/nonexistent/hotel.yaml")
         self.assertEqual(result.returncode, 2)

@@ -201,4 +201,70 @@ TEST_CASE("Virtual keys have a name and a key, both unique") {
   CHECK(Errors("virtual_keys: {a: b}\n").find("write a list") != std::string::npos);
 }
 
+TEST_CASE("How a provider is connected to is read, the proxy as a secret") {
+  const ReadResult result =
+      Read(Acme("    ca_file: /etc/roots.pem\n"
+                "    proxy: ${PROXY}\n"
+                "    http2: true\n"
+                "  local: {type: openai, base_url: \"http://model/v1\", api_key: '',\n"
+                "          unix_socket: /run/model.sock}\n"
+                "server: {allowed_provider_hosts: [\"unix:/run/model.sock\"]}\n"),
+           {{"PROXY", "http://user:hunter2@proxy.internal:3128"}});
+  CHECK(Lines(result.errors).empty());
+  REQUIRE(result.config.providers.size() == 2);
+  const TransportOptions& acme = result.config.providers[0].transport;
+  CHECK(acme.ca_file == "/etc/roots.pem");
+  CHECK(acme.proxy == Secret("http://user:hunter2@proxy.internal:3128"));
+  CHECK(acme.http2);
+  CHECK(acme.unix_socket.empty());
+  CHECK(result.config.providers[1].transport.unix_socket == "/run/model.sock");
+  CHECK(result.config.server.addresses.allowed_hosts ==
+        std::vector<std::string>{"unix:/run/model.sock"});
+  CHECK(Read(Acme("    proxy: ''\n")).config.providers[0].transport.IsDefault());
+}
+
+TEST_CASE("What cannot be a path, a proxy or a switch is an error that shows no password") {
+  const std::string errors =
+      Errors(Acme("    ca_file: ''\n"
+                  "    proxy: \"http://user:hunter2@p:1\\nx\"\n"
+                  "    unix_socket: [a]\n"
+                  "    http2: perhaps\n"));
+  CAPTURE(errors);
+  for (const char* start : {"h.yaml:5: providers.acme.ca_file: is empty",
+                            "h.yaml:6: providers.acme.proxy: holds a line break",
+                            "h.yaml:7: providers.acme.unix_socket: ",
+                            "h.yaml:8: providers.acme.http2: \"perhaps\" is neither"}) {
+    CHECK(errors.find(start) != std::string::npos);
+  }
+  CHECK(errors.find("hunter2") == std::string::npos);
+}
+
+TEST_CASE("The transport's judgement is an error like the others, at the line it is about") {
+  std::vector<std::string> asked;
+  bool allow_http = false;
+  const ProviderCheck check = [&](const ProviderSpec& spec, const AddressPolicy& policy) {
+    asked.push_back(spec.name);
+    allow_http = policy.allow_http;
+    return std::vector<ProviderProblem>{{"base_url", "is an inner address"},
+                                        {"proxy", "is unknown"},
+                                        {"http2", "has no effect", true}};
+  };
+  const ReadResult result = ReadConfig(Acme("    proxy: x\n"
+                                            "    timeouts: {request_timeout: fast}\n"
+                                            "  broken: {type: openai, base_url: nonsense}\n"
+                                            "server: {allow_http_providers: true}\n"),
+                                       "h.yaml", Lookup({}), check);
+  const std::vector<std::string> errors = Lines(result.errors);
+  REQUIRE(errors.size() == 4);
+  CHECK(errors[0] == "h.yaml:4: providers.acme.base_url: is an inner address");
+  CHECK(errors[1] == "h.yaml:5: providers.acme.proxy: is unknown");
+  CHECK(errors[2].find("h.yaml:6: providers.acme.timeouts.request_timeout: ") == 0);
+  CHECK(errors[3].find("h.yaml:7: providers.broken.base_url: is not a URL") == 0);
+  // Without a line of its own the provider's.
+  CHECK(Lines(result.warnings) ==
+        std::vector<std::string>{"h.yaml:2: providers.acme.http2: has no effect"});
+  CHECK(asked == std::vector<std::string>{"acme"});
+  CHECK(allow_http);
+}
+
 }  // namespace
