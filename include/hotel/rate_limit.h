@@ -40,7 +40,8 @@ struct UpstreamRefusal {
   std::string_view body;
   /// Turns dates and epochs into waits.
   WallTime received_at;
-  /// One of the known types, or "" when it is not known.
+  /// One of the known types, or "" when it is not known. The standard classifier reads all wordings
+  /// for every provider, because gateways relay each other's; it is here for others.
   std::string_view provider_type;
 };
 

@@ -112,7 +112,7 @@ bool NamesModel(const RefusalText& text, const Clause& clause, const ClauseMeani
   return false;
 }
 
-Evidence Collect(const RefusalText& text, std::string_view provider_type) {
+Evidence Collect(const RefusalText& text) {
   Evidence evidence;
   for (const Clause& clause : text.clauses()) {
     const ClauseMeaning meaning = ReadClause(text, clause);
@@ -142,7 +142,7 @@ Evidence Collect(const RefusalText& text, std::string_view provider_type) {
         break;
     }
   }
-  evidence.code.Add(MatchCode(text, provider_type));
+  evidence.code.Add(MatchCode(text));
   ReadNumbers(text, &evidence);
   // Said in two sentences.
   if (evidence.message.soft == nullptr)
@@ -256,7 +256,7 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
     if (!value.empty()) text.AddHeader(value, ClauseKind::kQuota);
   }
   text.ReadBody(refusal.body);
-  const Evidence evidence = Collect(text, refusal.provider_type);
+  const Evidence evidence = Collect(text);
   Decision decision = Decide(evidence);
   const HeaderWait header = ReadHeaderWait(headers, refusal.received_at, SpentDimension(text));
   const BodyWait body = ReadBodyWait(text, refusal.received_at);

@@ -285,8 +285,7 @@ const PhraseRow& RowOf(std::string_view key) {
   return kRows.back();
 }
 
-const PhraseRow* MatchCode(const RefusalText& text, std::string_view provider_type) {
-  (void)provider_type;
+const PhraseRow* MatchCode(const RefusalText& text) {
   if (const std::string_view code = text.Value("status_code"); !code.empty()) {
     if (const PhraseRow* row = Find(kMinimaxCodes, code)) return row;
   }

@@ -39,8 +39,9 @@ const PhraseRow* MatchClause(Concepts states);
 /// Rows found by a value instead of words (vendor codes, limits of zero, headers): by key.
 const PhraseRow& RowOf(std::string_view key);
 
-/// The row of a vendor's numeric or symbolic code, or null. `shape` tells whose code it may be.
-const PhraseRow* MatchCode(const RefusalText& text, std::string_view provider_type);
+/// The row of a vendor's numeric or symbolic code, or null. The field it stands in tells whose it
+/// is.
+const PhraseRow* MatchCode(const RefusalText& text);
 
 /// The reference page.
 std::string RefusalPhrasesMarkdown();

@@ -30,12 +30,33 @@ constexpr std::array<std::string_view, 7> kQuotaNames = {
     "quotaid",      "quota_limit", "quota_metric", "quotametric",
     "limit_source", "limit_type",  "quota_id"};
 
-// Fields that hold a wait or a date: "19s" is no limit per 19 seconds.
-constexpr std::array<std::string_view, 4> kTimeNames = {"retry", "reset", "delay", "wait"};
-
 template <std::size_t N>
 bool IsOneOf(std::string_view text, const std::array<std::string_view, N>& words) {
   return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+// Names of fields that hold a wait or a date: "19s" in one is no limit per 19 seconds.
+bool NamesTime(std::string_view name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto at = [&](std::string_view word) { return base::StartsWith(name.substr(i), word); };
+    switch (name[i]) {
+      case 'r':
+        if (at("retry") || at("reset")) return true;
+        break;
+      case 'd':
+        if (at("delay")) return true;
+        break;
+      case 'w':
+        if (at("wait")) return true;
+        break;
+      case 'c':
+        if (at("cooldown")) return true;
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 bool IsLetter(char c) {
@@ -202,11 +223,15 @@ std::size_t RefusalText::ReadName(std::size_t quote, std::size_t start, ClauseKi
     end = std::min(flat_.find(flat_[pos], pos + 1), flat_.size());
     ++pos;
   } else {
-    end = std::min(flat_.find_first_of(",}] \n\r\t", pos), flat_.size());
+    while (end < flat_.size() && !IsAsciiSpace(flat_[end]) && flat_[end] != ',' &&
+           flat_[end] != '}' && flat_[end] != ']') {
+      ++end;
+    }
   }
   pos = std::min(pos, flat_.size());
   end = std::max(end, pos);
-  if (values_.size() < kMaxValues) values_.push_back({name, all.substr(pos, end - pos)});
+  const bool timed = NamesTime(name);
+  if (values_.size() < kMaxValues) values_.push_back({name, all.substr(pos, end - pos), timed});
   if (IsOneOf(name, kQuotaNames)) {
     *kind = ClauseKind::kQuota;
   } else if (IsOneOf(name, kCodeNames)) {
@@ -215,10 +240,7 @@ std::size_t RefusalText::ReadName(std::size_t quote, std::size_t start, ClauseKi
     *kind = ClauseKind::kMessage;
   }
   const bool container = pos < flat_.size() && (flat_[pos] == '{' || flat_[pos] == '[');
-  bool silent = IsOneOf(name, kSilentNames);
-  for (const std::string_view part : kTimeNames) {
-    if (name.find(part) != std::string_view::npos) silent = true;
-  }
+  const bool silent = timed || IsOneOf(name, kSilentNames);
   if (silent && (quoted || !container)) return end;
   // A number beside a name is a value, not a word of a sentence.
   if (!quoted && pos < flat_.size() && !container) return end;

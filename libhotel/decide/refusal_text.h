@@ -37,6 +37,7 @@ struct Clause {
 struct NamedValue {
   std::string_view name;
   std::string_view value;
+  bool timed = false;  ///< the name speaks of a wait or a reset
 };
 
 /// The parsed form. Views point into the object, which is therefore neither copied nor moved.

@@ -251,6 +251,7 @@ bool IsOneOf(std::string_view text, const std::array<std::string_view, N>& names
 // The span of RetryInfo, in seconds: "26s", "0.5s"; also {"seconds": 26}.
 std::optional<Duration> ReadRetryInfo(const RefusalText& text) {
   for (const NamedValue& field : text.values()) {
+    if (!field.timed) continue;
     if (field.name != "retrydelay" && field.name != "retry_delay") continue;
     std::string_view value = base::Trim(field.value);
     if (value.empty() || value.front() == '{') value = text.Value("seconds");
@@ -279,9 +280,11 @@ std::optional<Duration> ReadField(const NamedValue& field, WallTime now) {
 // Spans before instants: they need no clock.
 std::optional<Duration> ReadFields(const RefusalText& text, WallTime now) {
   for (const NamedValue& field : text.values()) {
+    if (!field.timed) continue;
     if (const auto wait = ReadField(field, now)) return wait;
   }
   for (const NamedValue& field : text.values()) {
+    if (!field.timed) continue;
     if (!IsOneOf(field.name, kInstantFields)) continue;
     // A bare number is an epoch here, never a span.
     const auto number = ParseDecimal(field.value);
@@ -291,6 +294,7 @@ std::optional<Duration> ReadFields(const RefusalText& text, WallTime now) {
   // Headers that a gateway wrote into the body.
   std::optional<Duration> wait;
   for (const NamedValue& field : text.values()) {
+    if (!field.timed) continue;
     if (!StartsWith(field.name, "x-ratelimit-reset")) continue;
     const std::string remaining =
         "x-ratelimit-remaining" + std::string(field.name.substr(kResetPrefixes[0].size()));

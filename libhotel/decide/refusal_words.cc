@@ -729,6 +729,8 @@ class ClauseReader {
   // "per minute", "/ day", "5-hour", "for 5 hour", "per 60s".
   Concepts Window(std::size_t at) const {
     const std::string_view word = words_[at].text;
+    // Most words are no unit at all.
+    if (UnitOf(word, true).count() == 0) return 0;
     // The number in "20 / min" counts requests.
     const std::optional<double> number = at > clause_.begin && words_[at].before != '/'
                                              ? NumberOf(words_[at - 1].text)
