@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,8 +82,9 @@ struct CircuitBreakerOptions {
   const QuotaAdvisor* advisor = nullptr;
   /// Dates the retries in events; null = the system's. Must outlive the breaker.
   const Clock* clock = nullptr;
-  /// Of the jitter of pins: the same seed and calls, the same cooldowns.
-  std::uint64_t seed = 0;
+  /// Of the jitter of pins: the same seed and calls, the same cooldowns. None = drawn at random, so
+  /// that the hotels of a fleet do not come back at the same instant.
+  std::optional<std::uint64_t> seed{};
 };
 /// Circuits in memory. `settings` must outlive it; `events` may be null.
 std::unique_ptr<CircuitBreaker> MakeCircuitBreaker(const SettingsSource* settings,

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "libhotel/base/ids.h"
+
 namespace hotel {
 namespace guard {
 
@@ -12,7 +14,7 @@ Breaker::Breaker(const SettingsSource* settings, EventSink* events,
       events_(events),
       advisor_(options.advisor),
       clock_(options.clock),
-      random_(options.seed) {}
+      random_(options.seed ? *options.seed : base::RandomSeed()) {}
 
 const EngineSettings& Breaker::SettingsOf(std::string_view provider_name) const noexcept {
   return settings_.Current().For(provider_name);

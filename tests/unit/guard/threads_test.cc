@@ -106,4 +106,63 @@ TEST_CASE("every kind of call at once, settings changing: states stay consistent
   CHECK_FALSE(f.events.Take().empty());
 }
 
+TEST_CASE("R51 several threads never hold more probes than the limit, and all places come back") {
+  Fixture f;
+  f.Change([](CircuitBreakerSettings& s) {
+    s.half_open_max_in_flight = 2;
+    s.success_threshold = 1'000'000;
+  });
+  f.Open(f.Key());
+  const TimePoint later = kNow + seconds(60);
+  std::atomic<int> out{0};
+  std::atomic<int> most{0};
+  std::atomic<int> admitted{0};
+  OnThreads([&](int t) {
+    for (int i = 0; i < 2000; ++i) {
+      Admission admission = f.breaker->TryAcquire(Fixture::Key(), later);
+      if (!admission.admitted()) continue;
+      ++admitted;
+      const int now_out = ++out;
+      int seen = most.load();
+      while (seen < now_out && !most.compare_exchange_weak(seen, now_out)) {
+      }
+      if (i % 8 == 0) std::this_thread::yield();
+      --out;
+      // Some report, some are dropped.
+      if ((i + t) % 2 == 0) admission.permit.Report({Verdict::kSuccess, "success", 200}, later);
+    }
+  });
+  CHECK(admitted.load() > 0);
+  CHECK(most.load() <= 2);
+  CHECK(f.View(f.Key(), later).state == CircuitState::kHalfOpen);
+  CHECK(f.View(f.Key(), later).in_flight == 0);
+  CHECK(f.breaker->TryAcquire(f.Key(), later).admitted());
+}
+
+TEST_CASE("permits on closed circuits return to zero while others reset, advise and look") {
+  Fixture f;
+  std::atomic<int> refused{0};
+  OnThreads([&](int t) {
+    for (int i = 0; i < 2000; ++i) {
+      const CircuitKey key = Fixture::Key("m" + std::to_string(i % 5));
+      if (t == 0 && i % 50 == 0) f.breaker->Reset("p1", key.model, kNow);
+      if (t == 1 && i % 50 == 0) {
+        f.breaker->ApplyQuotaAdvice(
+            {{"p1", "name-p1", {QuotaReading::Kind::kHealthy, std::nullopt}}}, kNow);
+      }
+      if (t == 2 && i % 50 == 0) f.breaker->Providers(kNow);
+      Admission admission = f.breaker->TryAcquire(key, kNow);
+      if (!admission.admitted()) {
+        ++refused;
+        continue;
+      }
+      f.breaker->RecentSuccess(key, seconds(60), kNow);
+      if (i % 3 != 0) admission.permit.Report({Verdict::kSuccess, "success", 200}, kNow);
+    }
+  });
+  CHECK(refused.load() == 0);
+  CHECK_FALSE(f.breaker->Views(kNow).empty());
+  for (const CircuitView& view : f.breaker->Views(kNow)) CHECK(view.in_flight == 0);
+}
+
 }  // namespace hotel::guard::test

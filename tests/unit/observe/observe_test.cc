@@ -23,6 +23,7 @@ class NamedSink : public EventSink {
   NamedSink(std::string name, std::vector<std::string>* seen)
       : name_(std::move(name)), seen_(seen) {}
   void OnEvent(const Event& event) override { seen_->push_back(name_ + ":" + event.type); }
+  void OnNote(const LogNote& note) override { seen_->push_back(name_ + ":" + note.message); }
 
  private:
   std::string name_;
@@ -42,6 +43,38 @@ TEST_CASE("Every sink gets every event, in order; null sinks are left out") {
   CHECK(seen == std::vector<std::string>{"a:x", "b:x", "a:y", "b:y"});
   FanOut({}).OnEvent(event);
   CHECK(seen.size() == 4);
+}
+
+TEST_CASE("Every sink gets every note") {
+  std::vector<std::string> seen;
+  NamedSink a("a", &seen);
+  NamedSink b("b", &seen);
+  FanOut fan_out({&a, nullptr, &b});
+  LogNote note;
+  note.message = "n";
+  fan_out.OnNote(note);
+  CHECK(seen == std::vector<std::string>{"a:n", "b:n"});
+}
+
+TEST_CASE("A note line carries what it has, attributes in order") {
+  LogNote note;
+  note.severity = Event::Severity::kWarning;
+  note.source = "failover";
+  note.event = "circuit_breaker.open";
+  note.message = "circuit-breaker: model state=closed→open";
+  note.attributes = {{"provider", std::string("acme")},
+                     {"cooldown_ms", std::int64_t{60000}},
+                     {"quota_pinned", false},
+                     {"model", std::string("m")}};
+  CHECK(NoteLine(note) ==
+        "event=circuit_breaker.open severity=warning source=failover "
+        "message=\"circuit-breaker: model state=closed→open\" provider=acme cooldown_ms=60000 "
+        "quota_pinned=false model=m");
+  note.event.clear();
+  note.severity = Event::Severity::kInfo;
+  note.attributes.clear();
+  CHECK(NoteLine(note) ==
+        "severity=info source=failover message=\"circuit-breaker: model state=closed→open\"");
 }
 
 TEST_CASE("A value is quoted when it must be, and a line stays a line") {
