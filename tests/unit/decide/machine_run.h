@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,13 +24,16 @@ using EndKind = AttemptEnd::Kind;
 using How = Finish::How;
 using Reason = Finish::Reason;
 
-/// The defaults of failover_first, written out so that a test reads on its own; without repeats.
+/// The defaults of failover_first, written out so that a test reads on its own; without repeats of
+/// any kind.
 inline EngineSettings FailoverFirst() {
   EngineSettings s;
   for (int code : {401, 402, 403, 404, 429, 499}) s.failover.retry_on_statuses.AddCode(code);
   s.failover.retry_on_statuses.AddClass(5);
   s.failover.backoff_initial = milliseconds(100);
   s.failover.backoff_max = seconds(2);
+  s.failover.wait_saturated = false;
+  s.rate_limit.saturation_max_wait = seconds(60);
   s.timeouts.request_timeout = seconds(60);
   s.timeouts.long_factor = 10;
   s.timeouts.deadline_factor = 2;
@@ -48,6 +53,34 @@ inline AttemptEnd End(EndKind kind, int status = 200) {
   end.kind = kind;
   end.status = status;
   return end;
+}
+
+/// A 429 that was read.
+inline AttemptEnd Refusal(RefusalFacts::Class read, Duration wait = {}, bool stated = false) {
+  AttemptEnd end = End(EndKind::kHttpError, 429);
+  end.refusal.read = read;
+  end.refusal.wait = wait;
+  end.refusal.stated = stated;
+  return end;
+}
+inline AttemptEnd Saturated(Duration wait, bool stated = true) {
+  return Refusal(RefusalFacts::Class::kSaturated, wait, stated);
+}
+inline AttemptEnd Exhausted(Duration wait, bool stated = true) {
+  return Refusal(RefusalFacts::Class::kExhausted, wait, stated);
+}
+
+/// Answers to a question that are no.
+inline Refused Busy() {
+  Refused refused{};
+  refused.why = Refused::Why::kBusy;
+  return refused;
+}
+inline Refused Open(TimePoint retry_at, bool pinned = false) {
+  Refused refused{};
+  refused.retry_at = retry_at;
+  refused.pinned = pinned;
+  return refused;
 }
 
 inline AttemptEnd Transport(TransportError error, TransportPhase phase, bool body_seen = false) {
@@ -102,7 +135,21 @@ class MachineRun {
     }
     return nullptr;
   }
+  /// How many such actions there were in all.
+  template <typename T>
+  int Count() const {
+    int count = 0;
+    for (const Action& action : all) count += std::holds_alternative<T>(action);
+    return count;
+  }
   const Finish& finish() const { return std::get<Finish>(all.back()); }
+  /// The last verdict.
+  const ReportVerdict& verdict() const {
+    for (auto it = all.rbegin(); it != all.rend(); ++it) {
+      if (const auto* found = std::get_if<ReportVerdict>(&*it)) return *found;
+    }
+    throw std::logic_error("no verdict");
+  }
   /// The index of the attempt that was started last.
   int attempt() const {
     for (auto it = all.rbegin(); it != all.rend(); ++it) {
@@ -129,6 +176,8 @@ class MachineRun {
   TimePoint now{std::chrono::hours(1)};
   bool admit = true;
   bool probe = false;  ///< half-open circuits admit
+  /// Candidates whose question is answered like this instead; the attempt is filled in.
+  std::map<int, Refused> refuse;
   std::optional<AttemptMachine> machine;
   std::vector<Action> actions;  ///< of the last event
   std::vector<Action> all;
@@ -140,7 +189,13 @@ class MachineRun {
     for (const Action& action : out) {
       actions.push_back(action);
       all.push_back(action);
-      if (const auto* ask = std::get_if<AskAdmission>(&action); ask != nullptr && admit) {
+      const auto* ask = std::get_if<AskAdmission>(&action);
+      if (ask == nullptr) continue;
+      if (const auto found = refuse.find(ask->candidate); found != refuse.end()) {
+        Refused refused = found->second;
+        refused.attempt = ask->attempt;
+        FeedMore(refused);
+      } else if (admit) {
         FeedMore(Admitted{ask->attempt, probe});
       }
     }
