@@ -14,6 +14,7 @@
 #include "hotel/defaults.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
+#include "hotel/live_settings.h"
 #include "hotel/request_log.h"
 #include "hotel/router.h"
 #include "hotel/types.h"
@@ -38,7 +39,7 @@ struct Options {
   /// Providers and groups given in code, applied after the file.
   std::vector<ProviderSpec> providers;
   std::vector<GroupSpec> groups;
-  /// Virtual models given in code, beside those of the file.
+  /// Virtual models given in code, beside those of the file. Their providers must be known by then.
   std::vector<VirtualModelSpec> virtual_models;
   /// Directory of hotel.db; empty = `server.data_dir` of the configuration when one was given, and
   /// a store in memory when none was.
@@ -88,6 +89,8 @@ class Hotel {
   virtual FailoverGroupStore& groups() noexcept = 0;
   virtual ProviderStore& providers() noexcept = 0;
   virtual CircuitBreaker& circuits() noexcept = 0;
+  /// The options in force; set and taken back while the hotel runs, kept in its store.
+  virtual LiveSettings& settings() noexcept = 0;
   virtual InflightLimiter& inflight() noexcept = 0;
   /// The last exhausted 429 of every provider.
   virtual CapLedger& caps() noexcept = 0;

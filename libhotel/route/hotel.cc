@@ -14,6 +14,8 @@
 #include "libhotel/decide/terminal.h"
 #include "libhotel/route/version.h"
 #include "libhotel/settings/config.h"
+#include "libhotel/settings/layered_settings.h"
+#include "libhotel/settings/reader.h"
 #include "libhotel/wire/errors.h"
 
 namespace hotel {
@@ -96,6 +98,7 @@ class StandardHotel final : public Hotel {
   FailoverGroupStore& groups() noexcept override { return *store_; }
   ProviderStore& providers() noexcept override { return *store_; }
   CircuitBreaker& circuits() noexcept override { return *breaker_; }
+  LiveSettings& settings() noexcept override { return *settings_; }
   InflightLimiter& inflight() noexcept override { return *limiter_; }
   CapLedger& caps() noexcept override { return *ledger_; }
 
@@ -123,12 +126,13 @@ class StandardHotel final : public Hotel {
 
  private:
   absl::Status OpenStore(const Options& options, const settings::Config& config);
+  absl::Status OpenSettings(const Options& options, settings::Layers layers);
   absl::Status Fill(const Options& options, const settings::Config& config);
 
   // In order of construction: each part may use those above it.
   std::unique_ptr<Clock> clock_;
-  std::unique_ptr<SettingsSource> settings_;
   std::unique_ptr<Store> store_;
+  std::unique_ptr<settings::LayeredSettings> settings_;
   std::unique_ptr<CircuitBreaker> breaker_;
   std::unique_ptr<RateLimitClassifier> classifier_;
   std::unique_ptr<InflightLimiter> limiter_;
@@ -168,6 +172,51 @@ absl::Status StandardHotel::OpenStore(const Options& options, const settings::Co
   if (!opened.ok()) return opened.status();
   store_ = *std::move(opened);
   return absl::OkStatus();
+}
+
+absl::Status StandardHotel::OpenSettings(const Options& options, settings::Layers layers) {
+  std::vector<settings::IgnoredSetting> ignored;
+  auto opened = settings::LayeredSettings::Open(std::move(layers), store_.get(), &ignored);
+  if (!opened.ok()) return opened.status();
+  settings_ = *std::move(opened);
+  if (options.events == nullptr) return absl::OkStatus();
+  for (const settings::IgnoredSetting& each : ignored) {
+    Event event;
+    event.type = "settings.ignored";
+    event.severity = Event::Severity::kWarning;
+    event.source = "settings";
+    event.message = "A stored option is not used; set it again or reset it";
+    event.metadata = {{"key", settings::Join("", each.key)}, {"reason", each.reason}};
+    options.events->OnEvent(event);
+  }
+  return absl::OkStatus();
+}
+
+// The virtual models of file and code together; their real targets must be of stored providers.
+absl::StatusOr<std::vector<VirtualModelSpec>> JoinVirtualModels(const Options& options,
+                                                                const settings::Config& config,
+                                                                const GroupSnapshot& snapshot) {
+  std::vector<VirtualModelSpec> specs = config.virtual_models;
+  specs.insert(specs.end(), options.virtual_models.begin(), options.virtual_models.end());
+  for (const base::VirtualModelProblem& problem : base::CheckVirtualModels(specs)) {
+    return absl::InvalidArgumentError(fmt::format("virtual_models[{}] \"{}\": {}", problem.model,
+                                                  specs[problem.model].source, problem.message));
+  }
+  const base::VirtualModels models(specs);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    for (const VirtualTarget& target : specs[i].targets) {
+      if (models.Next(specs[i], target) != nullptr) continue;
+      const std::string name = base::TargetName(target);
+      const std::size_t slash = name.find('/');
+      if (slash == std::string::npos || slash + 1 == name.size() ||
+          snapshot.FindProvider(name.substr(0, slash)) == nullptr) {
+        return absl::InvalidArgumentError(fmt::format(
+            "virtual_models[{}] \"{}\": \"{}\" is not <provider>/<model> of a known provider", i,
+            specs[i].source, name));
+      }
+    }
+  }
+  return specs;
 }
 
 absl::Status StandardHotel::Fill(const Options& options, const settings::Config& config) {
@@ -216,9 +265,11 @@ absl::Status StandardHotel::Fill(const Options& options, const settings::Config&
 
 absl::Status StandardHotel::Build(const Options& options, settings::Config config) {
   clock_ = MakeSystemClock();
-  settings_ = MakeFixedSettings(config.settings);
   if (absl::Status status = OpenStore(options, config); !status.ok()) return status;
+  if (absl::Status status = OpenSettings(options, config.layers); !status.ok()) return status;
   if (absl::Status status = Fill(options, config); !status.ok()) return status;
+  auto virtual_models = JoinVirtualModels(options, config, *store_->Snapshot());
+  if (!virtual_models.ok()) return virtual_models.status();
   breaker_ = MakeCircuitBreaker(settings_.get(), options.events);
   classifier_ = MakeRateLimitClassifier();
   limiter_ = MakeInflightLimiter(settings_.get());
@@ -253,14 +304,7 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.ledger = ledger_.get();
   deps.settings = settings_.get();
   deps.log = options.log;
-  deps.virtual_models = config.virtual_models;
-  deps.virtual_models.insert(deps.virtual_models.end(), options.virtual_models.begin(),
-                             options.virtual_models.end());
-  for (const base::VirtualModelProblem& problem : base::CheckVirtualModels(deps.virtual_models)) {
-    return absl::InvalidArgumentError(fmt::format("virtual_models[{}] \"{}\": {}", problem.model,
-                                                  deps.virtual_models[problem.model].source,
-                                                  problem.message));
-  }
+  deps.virtual_models = *std::move(virtual_models);
   deps.seed = base::RandomSeed();
   router_ = MakeRouter(deps);
   return absl::OkStatus();
