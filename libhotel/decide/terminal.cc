@@ -73,7 +73,8 @@ ErrorCode CodeOf(ErrorKind kind) noexcept {
   }
 }
 
-// The wait a refusal stated, as whole seconds. It is the provider's own and may be long.
+// The wait that a refusal other than a 429 stated, as whole seconds. It is the provider's own and
+// may be long.
 int StatedSeconds(TimePoint retry_at, TimePoint now) noexcept {
   using std::chrono::seconds;
   if (retry_at <= now) return 1;
@@ -92,7 +93,11 @@ TerminalAnswer UpstreamStatus(const Finish& finish, const TerminalNames& names, 
                  : ReasonPhrase(finish.kind);
   TerminalAnswer answer =
       Make(status, code, finish.kind, fmt::format("{} ({}upstream HTTP {})", reason, who, status));
-  if (finish.retry_at) answer.retry_after_seconds = StatedSeconds(*finish.retry_at, now);
+  if (finish.retry_at) {
+    // A spent window can be days long, and a circuit or a sibling may be back before (F097).
+    answer.retry_after_seconds = status == 429 ? RetryAfterSeconds(finish.retry_at, now)
+                                               : StatedSeconds(*finish.retry_at, now);
+  }
   return answer;
 }
 

@@ -24,7 +24,7 @@ struct TerminalAnswer {
   std::string code;  ///< stable word: "no_available_provider", "failover_timeout", ...
   std::string message;
   ErrorKind kind = ErrorKind::kProviderError;
-  std::optional<int> retry_after_seconds;  ///< 1..60 for open circuits
+  std::optional<int> retry_after_seconds;  ///< 1..60 where a circuit or a 429 stands behind it
 };
 
 /// For kServedError and kClientGone, which write nothing, it gives the words of the record;

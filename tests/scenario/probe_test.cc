@@ -102,7 +102,7 @@ TEST_CASE("facts f: ttft_timeout 0 commits on the first frame") {
   Harness h(Probe(Duration::zero()));
   h.Demo({"u1", "u2"})
       .On("u1", Open({Role()})
-                    .After(minutes(5))
+                    .After(seconds(29))
                     .Bytes(Text("x") + "\n\n")
                     .Bytes(Bytes({Fin(), Done()}))
                     .End());
@@ -178,7 +178,9 @@ TEST_CASE("decisions 10: time in which the client holds up its stream is not the
 }
 
 TEST_CASE("decisions 10: a pause moves the limits of a stream, it does not lift them") {
-  Harness h;
+  Settings settings = Settings::Defaults();
+  settings.global.timeouts.stream_stall_timeout = Duration::zero();
+  Harness h(settings);
   h.Demo({"u1"}).On("u1", Open({Text("one"), Text("two")}).Hang());
   Client client = h.Chat("hotel/demo", true);
   client.sink->pause_after = 1;

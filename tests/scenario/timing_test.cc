@@ -23,12 +23,12 @@ TEST_CASE("facts a: 100, 200, 400 ms ... 2 s between candidates, plus up to 100 
   Harness h;
   const Lines names = {"u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8"};
   h.Demo(names);
-  for (const std::string& name : names) h.On(name, Script::Json(503, ""));
+  for (const std::string& name : names) h.On(name, Script::Json(501, ""));
   bool jitter_moved = false;
   Duration first{};
   for (int round = 0; round < 4; ++round) {
     const std::size_t before = h.upstreams.seen().size();
-    CHECK(h.Ask().status() == 503);
+    CHECK(h.Ask().status() == 501);
     REQUIRE(h.upstreams.seen().size() == before + names.size());
     const int want[] = {100, 200, 400, 800, 1600, 2000, 2000};
     for (std::size_t i = 0; i < 7; ++i) {
@@ -46,7 +46,7 @@ TEST_CASE("facts a: 100, 200, 400 ms ... 2 s between candidates, plus up to 100 
 
 TEST_CASE("facts a: no pause before the first contact, none behind the last") {
   Harness h;
-  h.Demo({"u1"}).On("u1", Script::Json(503, ""));
+  h.Demo({"u1"}).On("u1", Script::Json(501, ""));
   CHECK(h.Ask().took == Duration::zero());
 }
 
