@@ -83,8 +83,7 @@ TEST_CASE("the same seed gives the same day, another one another") {
   CHECK(Live(day, settings, 1).trace != Live(day, settings, 2).trace);
 }
 
-// Minutes without optimisation: the tables are written and compared when asked for.
-TEST_CASE("docs/resilience.md holds the tables of this code", "[.tables]") {
+TEST_CASE("docs/resilience.md holds the tables of this code") {
   const std::string path = HOTEL_SOURCE_DIR "/docs/resilience.md";
   std::ifstream file(path);
   std::ostringstream read;

@@ -27,7 +27,9 @@ class World {
     all.global = settings;
     source_ = MakeFixedSettings(std::move(all));
     settings_ = source_->Current();
-    breaker_ = MakeCircuitBreaker(source_.get(), nullptr);
+    CircuitBreakerOptions options;
+    options.seed = seed;
+    breaker_ = MakeCircuitBreaker(source_.get(), nullptr, options);
     limiter_ = MakeInflightLimiter(source_.get());
     classifier_ = MakeRateLimitClassifier();
     for (const ProviderModel& model : day.providers) {
