@@ -62,6 +62,7 @@ void AttemptMachine::MoveOn(TimePoint now, Actions* out) {
   }
   if (repeat_at_ && now >= *repeat_at_ && live_.empty()) {
     repeat_at_.reset();
+    slot_taken_ = false;  // when it is at its window again, it is waited for again
     return Ask(last_end_->candidate, out);
   }
   if (awaiting_ && now >= *slots_until_) FinalAnswer(now, out);
@@ -89,6 +90,9 @@ bool AttemptMachine::RepeatLast(TimePoint now) {
   const RetrySettings& own =
       plan_.candidates[static_cast<std::size_t>(last_end_->candidate)].settings->retry;
   if (last_end_->probe) return false;
+  // A slot that was one too many: the window looked for a wider one. All else that comes of a slot
+  // that was waited for is the answer (facts e).
+  if (slot_taken_ && !end.refusal.saturated()) return false;
   if (own.max_retries > 0 && Repeatable(end, plan_.streaming, own)) return false;
   const FailoverSettings& failover = plan_.settings->failover;
   Duration wait;

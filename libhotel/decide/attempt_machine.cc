@@ -96,7 +96,7 @@ void AttemptMachine::On(const Admitted& event, TimePoint now, Actions* out) {
   last_timeout_.reset();
   if (live->candidate == slot_for_) {
     // What comes of this one is the answer: whoever waited for a slot does not begin anew.
-    slot_taken_ = repeated_ = true;
+    slot_taken_ = true;
     repeat_at_.reset();
   }
   if (racing_ && cursor_ < static_cast<int>(plan_.candidates.size())) {

@@ -267,7 +267,12 @@ void CallState::Do(const decide::ReportVerdict& action) {
   record.provider_id = attempt.candidate().provider->id;
   record.provider = attempt.candidate().provider->routing_name;
   record.model = attempt.candidate().model;
-  if (attempt.status() != 0) record.status = attempt.status();
+  // What a race, its deadline or the client's leaving cut in flight has no status (seed 000).
+  const bool cut_in_race =
+      action.hedged && sent_status_ == 0 &&
+      (action.kind == ErrorKind::kHedgeSuperseded || action.kind == ErrorKind::kFailoverTimeout ||
+       action.kind == ErrorKind::kClientDisconnect);
+  if (attempt.status() != 0 && !cut_in_race) record.status = attempt.status();
   record.error_kind = action.kind;
   // An attempt that was admitted when the deadline had passed was never started.
   if (attempt.started_at != TimePoint{}) record.duration = now - attempt.started_at;

@@ -104,18 +104,42 @@ TEST_CASE("facts e: a real failure behind the wait ends the request") {
   CHECK(run.Terminal().status == 500);
 }
 
-TEST_CASE("the attempt with a slot is not asked once more") {
+TEST_CASE("the attempt with a slot is not asked once more, unless it drew a busy answer") {
   EngineSettings settings = WithSlots();
   settings.failover.last_candidate_statuses.AddCode(503);
   settings.failover.wait_saturated = true;
-  for (const AttemptEnd& end : {Status(503), Saturated(seconds(1))}) {
+  MachineRun failed(1, false, settings);
+  failed.refuse[0] = Busy();
+  failed.Go();
+  failed.refuse.clear();
+  failed.Feed(SlotFree{0});
+  failed.EndWith(Status(503));
+  CHECK(failed.Words() == "verdict finish");
+}
+
+TEST_CASE("a slot that was one too many: the wait it stated, and the line once more, no further") {
+  EngineSettings settings = WithSlots();
+  settings.failover.wait_saturated = true;
+  for (const bool free : {true, false}) {
     MachineRun run(1, false, settings);
     run.refuse[0] = Busy();
     run.Go();
     run.refuse.clear();
     run.Feed(SlotFree{0});
-    run.EndWith(end);
+    run.EndWith(Saturated(seconds(1)));
+    CHECK(run.Words() == "verdict");
+    CHECK(run.machine->next_wake() == run.now + seconds(1));
+    if (!free) run.refuse[0] = Busy();
+    run.Sleep();
+    if (!free) {
+      CHECK(run.Words() == "ask wait");
+      CHECK(run.machine->next_wake() == run.plan.arrival + seconds(20));
+      run.refuse.clear();
+      run.Feed(SlotFree{0});
+    }
+    run.EndWith(Saturated(seconds(1)));
     CHECK(run.Words() == "verdict finish");
+    CHECK(run.finish().kind == ErrorKind::kProviderSaturated);
   }
 }
 
