@@ -35,7 +35,8 @@ std::vector<std::string> AllNames() {
 }
 
 std::string UnknownName(std::string_view name) {
-  const std::string_view near = Nearest(name, AllNames());
+  const std::vector<std::string> names = AllNames();
+  const std::string_view near = Nearest(name, names);
   return near.empty() ? "is no option"
                       : fmt::format("is no option; did you mean {}?", Quoted(near));
 }

@@ -155,6 +155,57 @@ TEST_CASE("Duplicate keys are errors wherever they stand") {
         "h.yaml:5: server: is written twice, first in line 1; keep one of them");
 }
 
+TEST_CASE("The example of the contract loads, with every block that it names") {
+  const ReadResult result = Read(R"yaml(
+server:
+  listen: 127.0.0.1:8081
+  data_dir: ./data
+  require_virtual_key: true
+  allow_http_providers: false
+  allowed_provider_hosts: []
+  drain_timeout: 10s
+profile: failover_first
+resilience: {retry: {max_retries: 1}, circuit_breaker: {failure_threshold: 4}}
+settings: {ttft_timeout: 5s}
+failover: {exhaustion: last_error}
+rate_limit: {classify: false}
+inflight_limiter: {grow_after: 7}
+timeouts: {request_timeout: 61s}
+stream: {commit_on: first_event}
+providers:
+  acme:
+    type: openai
+    base_url: https://api.acme.example/v1
+    api_key: ${ACME_KEY}
+    models: [z-ai/glm-4.6, a]
+    max_in_flight: 4
+    profile: retry_first
+  other:
+    type: openai
+    base_url: https://api.other.example/v1
+failover_groups:
+  glm-4.6: [acme/z-ai/glm-4.6, other/zai-org/glm-4.6]
+virtual_models:
+  - {source: resilient-chat, strategy: failover, targets: [{model: acme/a}, {model: other/b}]}
+virtual_keys:
+  - {name: dev, key: "${DEV_KEY}"}
+)yaml",
+                                 {{"ACME_KEY", "k"}, {"DEV_KEY", "d"}});
+  CHECK(Lines(result.errors) == std::vector<std::string>{});
+  CHECK(Lines(result.warnings) == std::vector<std::string>{});
+  const EngineSettings& global = result.config.settings.global;
+  CHECK(global.retry.max_retries == 1);
+  CHECK(global.circuit_breaker.failure_threshold == 4);
+  CHECK(global.timeouts.ttft_timeout == std::chrono::seconds(5));
+  CHECK_FALSE(global.failover.exhaustion_status_429);
+  CHECK_FALSE(global.rate_limit.classify);
+  CHECK(global.inflight_limiter.grow_after == 7);
+  CHECK(global.timeouts.request_timeout == std::chrono::seconds(61));
+  CHECK(global.stream.commit_on == StreamSettings::CommitOn::kFirstEvent);
+  CHECK(result.config.settings.For("acme").circuit_breaker.success_threshold == 2);
+  CHECK(result.config.virtual_models.size() == 1);
+}
+
 TEST_CASE("Unknown keys name the nearest known one, or all of them") {
   CHECK(Errors("timeout: {}\n") == "h.yaml:1: timeout: unknown key; did you mean \"timeouts\"?");
   CHECK(Errors("zzz: 1\n") ==
