@@ -66,7 +66,7 @@ std::optional<TimePoint> AttemptMachine::next_wake() const {
   }
   consider(backoff_until_);
   consider(hedge_at_);
-  consider(repeat_at_);
+  if (live_.empty()) consider(repeat_at_);  // an open question comes first
   if (awaiting_) consider(slots_until_);
   return wake;
 }

@@ -1,36 +1,84 @@
 #include "tests/model/call_checker.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <variant>
 
+#include "libhotel/decide/spans.h"
 #include "libhotel/decide/terminal.h"
 
 namespace hotel::model {
 
+using decide::AttemptEnd;
 using decide::Finish;
 using How = Finish::How;
+using Kind = AttemptEnd::Kind;
 using Reason = Finish::Reason;
+using State = CallChecker::Attempt::State;
+
+namespace {
+
+template <typename T, typename = void>
+struct IsAboutAttempt : std::false_type {};
+template <typename T>
+struct IsAboutAttempt<T, std::void_t<decltype(T::attempt)>> : std::true_type {};
+
+int AboutAttempt(const decide::Event& event) {
+  return std::visit(
+      [](const auto& e) {
+        if constexpr (IsAboutAttempt<std::decay_t<decltype(e)>>::value) {
+          return e.attempt;
+        } else {
+          return -1;
+        }
+      },
+      event);
+}
+
+Duration Limit(const TimeoutSettings& timeouts, bool streaming) {
+  return decide::Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);
+}
+
+}  // namespace
 
 CallChecker::CallChecker(const decide::Plan* plan) : plan_(plan) {
   const TimeoutSettings& timeouts = plan->settings->timeouts;
   if (timeouts.deadline_factor > 0) {
-    deadline_ = plan->arrival + timeouts.request_timeout *
-                                    (plan->streaming ? timeouts.long_factor : 1) *
-                                    timeouts.deadline_factor;
+    deadline_ = decide::After(
+        plan->arrival, decide::Times(Limit(timeouts, plan->streaming), timeouts.deadline_factor));
   }
+}
+
+CallChecker::Attempt* CallChecker::Find(int index) {
+  if (index < 0 || index >= static_cast<int>(attempts_.size())) return nullptr;
+  Attempt& attempt = attempts_[static_cast<std::size_t>(index)];
+  return attempt.state == State::kOver ? nullptr : &attempt;
 }
 
 void CallChecker::Before(const decide::Event& event, TimePoint now) {
   event_ = event;
   now_ = now;
-  if (std::holds_alternative<decide::Begin>(event)) begun_ = true;
-  const auto* ended = std::get_if<decide::Ended>(&event);
-  ends_try_ = ended != nullptr && running_ >= 0 && ended->attempt == running_ && !try_over_;
-  // An answer to the question that is open closes it; other answers are strays.
-  if (const auto* refused = std::get_if<decide::Refused>(&event)) {
-    if (question_ && question_->attempt == refused->attempt) question_.reset();
+  about_ = AboutAttempt(event);
+  if (Is<decide::Begin>()) begun_ = true;
+  const Attempt* attempt = Find(about_);
+  ends_try_ = Is<decide::Ended>() && attempt != nullptr && attempt->state == State::kRunning;
+  if (const auto* paused = std::get_if<decide::ClientPaused>(&event);
+      paused != nullptr && committed()) {
+    paused_ = paused->paused;
+    was_paused_ |= paused_;
   }
-  if (const auto* admitted = std::get_if<decide::Admitted>(&event)) {
-    if (question_ && question_->attempt == admitted->attempt) question_.reset();
+  // An answer to the question that is open closes it; other answers are strays.
+  if (!question_ || question_->attempt != about_) return;
+  if (const auto* refused = std::get_if<decide::Refused>(&event)) {
+    if (refused->why == decide::Refused::Why::kBusy) {
+      busy_.insert(question_->candidate);
+    } else {
+      busy_.erase(question_->candidate);
+    }
+    question_.reset();
+  } else if (const auto* admitted = std::get_if<decide::Admitted>(&event)) {
+    pending_ = Pending{admitted->attempt, question_->candidate, admitted->probe};
+    question_.reset();
   }
 }
 
@@ -41,191 +89,318 @@ void CallChecker::OnAction(const decide::Action& action) {
 
 void CallChecker::After(const decide::AttemptMachine& machine) {
   Require(machine.finished() == finished_, "finished() tells what was done");
-  Require(machine.committed() == committed_, "committed() tells what was done");
-  if (std::holds_alternative<decide::ClientGone>(event_)) {
-    Require(finished_, "client gone ends the request");
-  }
-  if (std::holds_alternative<decide::Shutdown>(event_)) {
-    Require(finished_, "shutdown ends the request");
+  Require(machine.committed() == committed(), "committed() tells what was done");
+  Require(!pending_, "whoever was admitted is started or given back");
+  if (Is<decide::ClientGone>() || Is<decide::Shutdown>()) {
+    Require(finished_, "a client that left and a shutdown end the request");
   }
   if (finished_) {
     Require(!machine.next_wake().has_value(), "no wake behind Finish");
-    Require(!admitted_, "every permit was reported");
-    Require(running_ < 0, "nothing runs behind Finish");
+    Require(live_ == 0, "nothing is live behind Finish, every permit was reported");
     return;
   }
-  Require(!admitted_ || running_ >= 0, "a permit is held by a running attempt alone");
-  if (ends_try_ && admitted_) {
-    try_over_ = true;
-    CheckRepeatable(std::get<decide::Ended>(event_).end);
+  Require(live_ <= 1 || (plan_->settings->hedging.enabled && plan_->streaming && !committed()),
+          "one attempt at a time, but in a race");
+  raced_ |= live_ > 1;
+  Require(!line_ || (live_ == 0 && !question_), "who stands in line does nothing else");
+  if (ends_try_ && Find(about_) != nullptr) {
+    Attempt& attempt = *Find(about_);
+    attempt.state = State::kBetweenTries;
+    CheckRepeatable(attempt, std::get<decide::Ended>(event_).end);
   }
-  if (begun_ && !question_) {
-    Require(machine.next_wake().has_value(), "a wake whenever waiting");
-  }
-  if (std::holds_alternative<decide::Wake>(event_) && machine.next_wake()) {
-    Require(*machine.next_wake() > now_, "a wake is done with once it was given");
-  }
-  if (deadline_ && begun_) {
-    Require(machine.next_wake().has_value() && *machine.next_wake() <= *deadline_,
-            "a wake at the deadline at the latest");
+  CheckWakes(machine);
+}
+
+void CallChecker::CheckWakes(const decide::AttemptMachine& machine) {
+  const std::optional<TimePoint> wake = machine.next_wake();
+  if (paused_) return Require(!wake.has_value(), "a client that takes nothing stops the clocks");
+  if (!begun_) return;
+  Require(question_ || wake.has_value(), "a wake whenever waiting");
+  if (Is<decide::Wake>() && wake) Require(*wake > now_, "a wake is done with once it was given");
+  if (deadline_ && !was_paused_) {
+    Require(wake.has_value() && *wake <= *deadline_, "a wake at the deadline at the latest");
   }
 }
 
 void CallChecker::On(const decide::AskAdmission& ask) {
-  Require(!committed_, "no question behind the commit");
-  Require(!admitted_ && running_ < 0, "one attempt at a time");
-  Require(ask.attempt == started_, "indices count started attempts");
-  Require(ask.candidate > last_candidate_, "each candidate once, in order");
-  Require(ask.candidate < static_cast<int>(plan_->candidates.size()), "attempts within plan");
-  Require(!deadline_ || now_ < *deadline_, "no question past the deadline");
-  last_candidate_ = ask.candidate;
+  Require(begun_, "nothing before Begin");
+  Require(!committed(), "no question behind the commit");
+  Require(!question_ && !pending_, "one question at a time");
+  Require(ask.attempt == static_cast<int>(attempts_.size()), "indices count started attempts");
+  Require(ask.candidate >= 0 && ask.candidate < candidates(), "candidates within plan");
+  Require(!DeadlinePassed(), "no question past the deadline");
+  slot_question_ = false;
+  const auto* slot = std::get_if<decide::SlotFree>(&event_);
+  if (slot != nullptr && line_ && slot->candidate == ask.candidate) {
+    Require(live_ == 0, "a slot is for who has nothing else");
+    slot_question_ = true;
+  } else if (ask.candidate == cursor_) {
+    ++cursor_;
+    Require(live_ == 0 || plan_->settings->hedging.enabled, "one after another, but in a race");
+  } else {
+    Require(cursor_ == candidates() && live_ == 0, "nobody is skipped");
+    Require(Is<decide::Wake>(), "a repeat waits");
+    Require(ask.candidate == last_ended_, "the last candidate alone is asked once more");
+    Require(!repeated_last_, "once per request");
+    Require(!slot_used_ || ended_busy_, "what comes of a slot is the answer, unless it is busy");
+    repeated_last_ = true;
+    line_again_ = slot_used_;
+  }
+  line_.reset();
   question_ = ask;
 }
 
 void CallChecker::On(const decide::StartAttempt& start) {
-  Require(!committed_, "no start behind the commit");
-  Require(admitted_, "no start without a permit");
-  if (running_ >= 0) return CheckRepeat(start);
-  Require(start.attempt == started_ && start.candidate == last_candidate_,
-          "what was asked for is started");
+  Require(!committed(), "no start behind the commit");
   Require(start.connect_timeout > Duration::zero(), "time to connect");
   Require(!deadline_ || now_ + start.connect_timeout <= *deadline_,
           "connecting ends at the deadline");
-  running_ = start.attempt;
-  cancelled_ = false;
-  try_over_ = false;
-  tries_ = 1;
-  attempt_limit_ = now_ + plan_->settings->timeouts.request_timeout *
-                              (plan_->streaming ? plan_->settings->timeouts.long_factor : 1);
-  ++started_;
+  ++exchanges_;
+  if (start.attempt == static_cast<int>(attempts_.size())) {
+    CheckFirstTry(start);
+  } else {
+    CheckNextTry(start);
+  }
+  Require(exchanges_ <= exchanges_allowed_, "F017: exchanges within plan");
 }
 
-void CallChecker::On(const decide::SettleCircuit& settle) {
-  Require(committed_ && settle.attempt == running_, "only what was committed is settled early");
+void CallChecker::CheckFirstTry(const decide::StartAttempt& start) {
+  Require(pending_ && pending_->attempt == start.attempt && pending_->candidate == start.candidate,
+          "what was admitted is started");
+  Attempt attempt;
+  attempt.candidate = start.candidate;
+  attempt.probe = pending_ && pending_->probe;
+  attempt.limit = decide::After(now_, Limit(own(start.candidate).timeouts, plan_->streaming));
+  attempts_.push_back(attempt);
+  exchanges_allowed_ += 1 + (attempt.probe ? 0 : own(start.candidate).retry.max_retries);
+  pending_.reset();
+  ++live_;
+  if (slot_question_) {
+    Require(!slot_used_ || line_again_, "one attempt with a slot from the line");
+    slot_used_ = true;
+    line_again_ = false;
+  }
+  Require(static_cast<int>(attempts_.size()) <= candidates() + 1,
+          "candidates, one more for the last or the line");
 }
 
-void CallChecker::On(const decide::WaitForSlot&) {
-  Require(false, "nobody is busy here, so there is no slot to wait for");
-}
-
-void CallChecker::CheckRepeat(const decide::StartAttempt& start) {
-  Require(start.attempt == running_ && start.candidate == last_candidate_,
-          "a repeat is of the attempt that runs");
-  Require(try_over_ && std::holds_alternative<decide::Wake>(event_),
-          "a repeat begins in a turn of its own, when the try before has ended");
-  Require(tries_ <= plan_->settings->retry.max_retries, "no more tries than configured");
-  Require(now_ < attempt_limit_ && (!deadline_ || now_ < *deadline_),
-          "tries stay inside the attempt's timeout and the deadline");
-  Require(start.connect_timeout > Duration::zero() &&
-              now_ + start.connect_timeout <= attempt_limit_ &&
-              (!deadline_ || now_ + start.connect_timeout <= *deadline_),
-          "connecting ends with the attempt");
-  try_over_ = false;
-  ++tries_;
+void CallChecker::CheckNextTry(const decide::StartAttempt& start) {
+  Attempt* attempt = Find(start.attempt);
+  Require(attempt != nullptr && attempt->candidate == start.candidate &&
+              attempt->state == State::kBetweenTries,
+          "a try follows one that has ended");
+  if (attempt == nullptr) return;
+  Require(Is<decide::Wake>(), "a try begins in a turn of its own");
+  Require(now_ < attempt->limit && now_ + start.connect_timeout <= attempt->limit,
+          "tries stay inside the attempt's timeout");
+  attempt->state = State::kRunning;
+  ++attempt->tries;
   ++repeats_;
 }
 
-void CallChecker::CheckRepeatable(const decide::AttemptEnd& end) {
-  const RetrySettings& retry = plan_->settings->retry;
-  Require(!probe_, "a probe is a single try");
-  Require(tries_ <= retry.max_retries, "no wait without a try behind it");
-  Require(retry.on_transport != RetrySettings::OnTransport::kNone &&
-              (retry.streaming != RetrySettings::Streaming::kNever || !plan_->streaming),
-          "repeats can be switched off");
-  Require(!plan_->streaming || !end.body_seen, "no stream is repeated behind its first byte");
-  // Ends the machine reads as another kind are never repeated.
-  const TransportError error = end.transport;
-  const bool before = error == TransportError::kResolve || error == TransportError::kConnect ||
-                      error == TransportError::kTls;
-  Require(end.kind == decide::AttemptEnd::Kind::kTransport &&
-              (error == TransportError::kInterrupted ||
-               (before && end.phase == TransportPhase::kNotSent)),
-          "only what is safe to repeat is repeated");
+// The rules of the repeats once more, written from the decisions.
+void CallChecker::CheckRepeatable(const Attempt& attempt, AttemptEnd end) {
+  const RetrySettings& retry = own(attempt.candidate).retry;
+  Require(!attempt.probe, "R15: a probe is a single try");
+  Require(attempt.tries <= retry.max_retries, "R4: no wait without a try behind it");
+  Require(!committed(), "nothing is repeated behind the commit");
+  const bool stream = plan_->streaming;
+  if (stream) {
+    Require(retry.streaming != RetrySettings::Streaming::kNever, "R13: never means never");
+  }
+  if (end.kind == Kind::kTransport) {
+    const bool before = end.transport == TransportError::kResolve ||
+                        end.transport == TransportError::kConnect ||
+                        end.transport == TransportError::kTls;
+    const bool safe = end.transport == TransportError::kInterrupted ||
+                      (before && end.phase == TransportPhase::kNotSent);
+    const bool any = retry.on_transport == RetrySettings::OnTransport::kAny && !stream;
+    Require(retry.on_transport != RetrySettings::OnTransport::kNone, "repeats can be off");
+    Require(safe || (any && (before || end.transport == TransportError::kOther)),
+            "only what is safe to repeat, or every failure of the connection");
+    Require(!stream || !end.body_seen, "no stream is repeated behind its first byte");
+  } else {
+    const bool hidden = end.kind == Kind::kHiddenError || end.kind == Kind::kStreamError;
+    const int status = hidden && (end.status < 400 || end.status > 599) ? 502 : end.status;
+    Require(hidden || end.kind == Kind::kHttpError, "an answer is not repeated");
+    Require(retry.retry_on_statuses.Contains(status), "R7: listed statuses");
+    Require(!end.refusal.exhausted(), "a spent account is never asked again");
+    Require(!stream || retry.streaming == RetrySettings::Streaming::kBeforeCommit,
+            "R13: statuses of streams before the commit alone");
+  }
+  if (retry.retry_after == RetrySettings::RetryAfter::kFloor && end.retry_after) {
+    Require(*end.retry_after <= retry.max_backoff, "a wait beyond the ceiling is not begun");
+  }
 }
 
 void CallChecker::On(const decide::CancelAttempt& cancel) {
-  Require(cancel.attempt == running_ && !cancelled_, "only what is live is cancelled, once");
-  Require(!std::holds_alternative<decide::Ended>(event_), "what ended is not cancelled");
-  cancelled_ = true;
+  Attempt* attempt = Find(cancel.attempt);
+  Require(attempt != nullptr && !attempt->cancelled, "only what is live is cancelled, once");
+  Require(!ends_try_ || about_ != cancel.attempt, "what ended is not cancelled");
+  if (attempt != nullptr) attempt->cancelled = true;
 }
 
 void CallChecker::On(const decide::Commit& commit) {
-  Require(!committed_, "one commit");
-  Require(commit.attempt == started_ - 1, "the attempt that runs is committed");
-  Require(!cancelled_ && !try_over_, "nothing cancelled or over is committed");
-  committed_ = true;
+  Require(!committed(), "one commit");
+  Require(commit.attempt == about_ && (Is<decide::FirstOutput>() || Is<decide::Ended>()),
+          "who has output or ended well is committed");
+  Require(live_ <= (Is<decide::FirstOutput>() ? 1 : 0), "the others are stopped first");
+  const Attempt* attempt = Find(commit.attempt);
+  Require(Is<decide::Ended>() ||
+              (attempt != nullptr && !attempt->cancelled && attempt->state == State::kRunning),
+          "nothing cancelled or over is committed");
+  committed_ = commit.attempt;
+}
+
+void CallChecker::On(const decide::SettleCircuit& settle) {
+  Attempt* attempt = Find(settle.attempt);
+  Require(Is<decide::FirstOutput>() && settle.attempt == committed_ && attempt != nullptr,
+          "only what was committed is settled early");
+  if (attempt == nullptr) return;
+  Require(own(attempt->candidate).circuit_breaker.stream_verdict ==
+              CircuitBreakerSettings::StreamVerdict::kStart,
+          "settled early under stream_verdict start alone");
+  Require(!attempt->settled, "settled once");
+  attempt->settled = true;
 }
 
 void CallChecker::On(const decide::ReportVerdict& verdict) {
-  Require(admitted_, "one verdict per permit");
-  Require(running_ < 0 || verdict.attempt == running_, "the verdict of the attempt that runs");
-  const bool first_unsendable = std::holds_alternative<decide::Unsendable>(event_) && tries_ == 1;
-  const auto* ended = std::get_if<decide::Ended>(&event_);
-  const bool local = ended != nullptr && ended->end.kind == decide::AttemptEnd::Kind::kTransport &&
-                     ended->end.transport == TransportError::kLocal;
-  const bool nobody = local || std::holds_alternative<decide::ClientGone>(event_) ||
-                      std::holds_alternative<decide::Shutdown>(event_) || first_unsendable ||
-                      std::holds_alternative<decide::Admitted>(event_);
-  Require((verdict.report.verdict == Verdict::kAbandoned) == nobody,
-          "abandoned when and only when it was nobody's fault");
-  if (std::holds_alternative<decide::ClientGone>(event_) ||
-      std::holds_alternative<decide::Shutdown>(event_)) {
-    Require(cancelled_, "what nobody waits for is cancelled before it is reported");
+  if (pending_ && pending_->attempt == verdict.attempt) {
+    Require(verdict.report.verdict == Verdict::kAbandoned, "who was not started is given back");
+    Require(!verdict.settled && !verdict.clean && !verdict.cut, "nothing came of it");
+    pending_.reset();
+    return;
   }
-  if (std::holds_alternative<decide::Wake>(event_)) {
-    Require(cancelled_, "a clock cancels before it reports");
-    Require(verdict.report.verdict == Verdict::kFailure, "a clock charges");
+  Attempt* attempt = Find(verdict.attempt);
+  Require(attempt != nullptr, "one verdict per permit");
+  if (attempt == nullptr) return;
+  Require(verdict.settled == attempt->settled, "a verdict knows whether it was settled");
+  Require(!verdict.hedged || plan_->settings->hedging.enabled, "hedged in a race alone");
+  const bool own_end =
+      about_ == verdict.attempt && (Is<decide::Ended>() || Is<decide::Unsendable>());
+  Require(own_end || attempt->cancelled, "what did not end is cancelled before it is reported");
+  Require(!verdict.clean || (own_end && Is<decide::Ended>()), "clean means read to its end");
+  if (verdict.cut) {
+    Require(verdict.report.verdict == Verdict::kNeutral && *verdict.cut > Duration::zero(),
+            "the busy alone are cut");
   }
-  if (first_unsendable) ++unsendable_;
-  admitted_ = false;
-  running_ = -1;
+  CheckBlame(verdict, own_end);
+  const bool unsent = Is<decide::Unsendable>() && own_end && attempt->tries == 1;
+  if (unsent) ++unsendable_;
+  // A timeout is never asked once more.
+  if (Is<decide::Wake>()) last_ended_ = -1;
+  if (own_end && !unsent) {
+    last_ended_ = attempt->candidate;
+    const auto* ended = std::get_if<decide::Ended>(&event_);
+    ended_busy_ = ended != nullptr && ended->end.refusal.saturated();
+  }
+  attempt->state = State::kOver;
+  --live_;
+}
+
+// Abandoned when and only when it was nobody's fault.
+void CallChecker::CheckBlame(const decide::ReportVerdict& verdict, bool own_end) {
+  const bool abandoned = verdict.report.verdict == Verdict::kAbandoned;
+  if (Is<decide::Wake>()) {
+    Require(!abandoned && verdict.report.verdict != Verdict::kAlive &&
+                verdict.report.verdict != Verdict::kNeutral,
+            "a clock charges, or finds a whole answer");
+    Require(committed() || verdict.report.verdict == Verdict::kFailure, "a clock charges");
+    return;
+  }
+  if (own_end) {
+    const auto* ended = std::get_if<decide::Ended>(&event_);
+    const bool local = ended != nullptr && ended->end.kind == Kind::kTransport &&
+                       ended->end.transport == TransportError::kLocal;
+    const bool unsendable = ended == nullptr && Find(verdict.attempt)->tries == 1;
+    return Require(abandoned == (local || unsendable), "an end is judged by what it was");
+  }
+  if (Is<decide::ClientGone>()) {
+    // Past a limit of its own it is charged all the same.
+    return Require(abandoned || verdict.kind != ErrorKind::kClientDisconnect,
+                   "a client that left abandons");
+  }
+  if (Is<decide::Shutdown>()) return Require(abandoned, "a shutdown abandons");
+  Require(abandoned || DeadlinePassed(), "who was not asked about is abandoned");
+}
+
+void CallChecker::On(const decide::WaitForSlot& wait) {
+  Require(!committed() && live_ == 0 && !question_, "only who has nothing else stands in line");
+  Require(cursor_ == candidates(), "everybody was asked before");
+  Require(!slot_used_ || line_again_, "nobody stands in line behind a slot");
+  Require(
+      !wait.candidates.empty() && std::is_sorted(wait.candidates.begin(), wait.candidates.end()),
+      "in priority order");
+  Require(std::set<int>(wait.candidates.begin(), wait.candidates.end()) == busy_,
+          "the busy ones are waited for, all of them");
+  line_ = wait.candidates;
 }
 
 void CallChecker::On(const Finish& finish) {
   finished_ = true;
-  finish_ = finish;
   question_.reset();
+  line_.reset();
+  Require(!pending_, "whoever was admitted is told of");
   CheckFinish(finish);
 }
 
 void CallChecker::CheckFinish(const Finish& finish) {
-  const bool gone = std::holds_alternative<decide::ClientGone>(event_);
-  Require((finish.how == How::kClientGone) == gone, "nothing is written to a client that left");
-  Require(finish.contacted == started_ - unsendable_, "contacted counts what was sent");
-  Require(finish.attempt < started_, "the answer is about an attempt that was made");
-  Require(finish.retry_at.has_value() <= (finish.reason == Reason::kAllCircuitsOpen),
-          "a retry instant belongs to open circuits");
+  Require((finish.how == How::kClientGone) == Is<decide::ClientGone>(),
+          "nothing is written to a client that left");
+  Require(finish.contacted == static_cast<int>(attempts_.size()) - unsendable_,
+          "contacted counts what was sent");
+  Require(finish.attempt < static_cast<int>(attempts_.size()),
+          "the answer is about an attempt that was made");
   switch (finish.how) {
     case How::kServed:
     case How::kServedError:
-      Require(committed_ && finish.attempt >= 0, "served means committed");
+      Require(committed() && finish.attempt == committed_, "served means committed");
       break;
     case How::kServedBroken:
-      Require(committed_ && finish.attempt >= 0, "broken means committed");
+      Require(committed() && finish.attempt == committed_, "broken means committed");
       Require(finish.reason != Reason::kNone, "a broken answer has a reason");
       break;
     case How::kProviderError:
+      Require(finish.reason == Reason::kUpstreamStatus, "the provider's words are about a status");
+      [[fallthrough]];
     case How::kGatewayError:
-      Require(!committed_, "an error answer is the only answer");
+      Require(!committed(), "an error answer is the only answer");
       Require(finish.reason != Reason::kNone && finish.kind != ErrorKind::kNone,
               "an error answer has a reason and a kind");
       break;
     case How::kClientGone:
       break;
   }
-  if (finish.reason == Reason::kNoProvider || finish.reason == Reason::kAllCircuitsOpen ||
-      finish.reason == Reason::kUnsendable) {
-    Require(finish.contacted == 0, "nobody was contacted");
+  switch (finish.reason) {
+    case Reason::kAllCircuitsOpen:
+    case Reason::kCircuitCapacity:
+    case Reason::kUnsendable:
+      Require(finish.contacted == 0, "nobody was contacted");
+      break;
+    case Reason::kNoProvider:
+      Require(finish.contacted == 0, "nobody was contacted");
+      Require(!plan_->direct || busy_.empty(), "a busy direct name is 429");
+      break;
+    case Reason::kCircuitOpen:
+      Require(plan_->direct && finish.contacted == 0, "R50 is about a direct name");
+      break;
+    case Reason::kAllBusy:
+      Require(!busy_.empty(), "busy means that somebody is");
+      Require(finish.retry_at.has_value(), "busy candidates come back");
+      break;
+    default:
+      break;
   }
   if (finish.how == How::kServed) return;
   const decide::TerminalAnswer answer =
       decide::MakeTerminal(finish, decide::TerminalNames{"hotel/x", "p"}, now_);
   Require(answer.status >= 400 && answer.status <= 599, "an error status");
   Require(!answer.message.empty(), "an error message");
-  Require(gone || !answer.code.empty(), "an error code");
+  Require(finish.how == How::kClientGone || !answer.code.empty(), "an error code");
   if (answer.retry_after_seconds) {
-    Require(*answer.retry_after_seconds >= 1 && *answer.retry_after_seconds <= 60,
-            "Retry-After within 1 to 60");
+    Require(*answer.retry_after_seconds >= 1, "Retry-After is a second or more");
+    Require(finish.reason == Reason::kUpstreamStatus || *answer.retry_after_seconds <= 60,
+            "the gateway sends nobody away for more than a minute");
   }
 }
 

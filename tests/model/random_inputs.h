@@ -5,8 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 
 #include "hotel/settings.h"
 
@@ -32,14 +30,15 @@ class Dice {
   std::uint64_t state_;
 };
 
-/// Short spans and low thresholds, so that a few dozen events reach every corner.
-std::shared_ptr<const Settings> RandomSettings(Dice& dice);
+/// Every option that the attempt machine reads: those of a profile, or short spans so that a few
+/// dozen events reach every corner. The spans are of the order of `unit`.
+EngineSettings RandomSettings(Dice& dice, Duration* unit);
 
 /// Any end, sensible or not.
-decide::AttemptEnd RandomEnd(Dice& dice);
+decide::AttemptEnd RandomEnd(Dice& dice, Duration unit);
 
-/// The part of an action that a replay must meet again.
-std::string Print(const decide::Action& action);
+/// Changes with everything in an action that a replay must meet again.
+std::uint64_t Fingerprint(std::uint64_t seed, const decide::Action& action);
 
 }  // namespace hotel::model
 

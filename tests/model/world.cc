@@ -3,68 +3,53 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "hotel/circuit_breaker.h"
-#include "hotel/defaults.h"
-#include "hotel/events.h"
 #include "hotel/settings.h"
 
 #include "libhotel/decide/attempt_machine.h"
 #include "tests/model/call_checker.h"
 #include "tests/model/random_inputs.h"
-#include "tests/model/shadow_circuit.h"
+#include "tests/model/shadow_limiter.h"
 
 namespace hotel::model {
 namespace {
 
 using std::chrono::milliseconds;
+using State = CallChecker::Attempt::State;
 
-constexpr int kCircuits = 3;
+constexpr int kProviders = 4;
 
-class OneSettings : public SettingsSource {
- public:
-  explicit OneSettings(std::shared_ptr<const Settings> settings) : settings_(std::move(settings)) {}
-  std::shared_ptr<const Settings> Current() const noexcept override { return settings_; }
-
- private:
-  std::shared_ptr<const Settings> settings_;
-};
-
-// Counts what the breaker tells.
-class EventCount : public EventSink {
- public:
-  void OnEvent(const Event& event) override {
-    if (event.type == "circuit_breaker.open") ++opened;
-    if (event.type == "circuit_breaker.closed") ++closed;
-  }
-  int opened = 0;
-  int closed = 0;
-};
-
-struct HeldPermit {
-  Permit permit;
-  int circuit = 0;
-  int epoch = 0;
+// One event, or a piece of a committed stream.
+struct TapeEntry {
+  decide::Event event;
+  TimePoint at;
+  bool progress = false;
+  std::uint64_t frames = 0;
+  bool whole = false;
 };
 
 struct SimCall {
   SimCall(decide::Plan made, std::vector<int> to)
-      : plan(std::move(made)), circuits(std::move(to)), machine(plan), checker(&plan) {}
+      : plan(std::move(made)), providers(std::move(to)), machine(plan), checker(&plan) {}
   SimCall(const SimCall&) = delete;
   SimCall& operator=(const SimCall&) = delete;
 
   decide::Plan plan;
-  std::vector<int> circuits;  // of each candidate
-  bool direct = false;
+  std::vector<int> providers;  // of each candidate
   decide::AttemptMachine machine;
   CallChecker checker;
-  std::optional<HeldPermit> held;
-  std::vector<std::pair<decide::Event, TimePoint>> tape;
-  std::vector<decide::Action> actions;
+  std::vector<std::pair<int, int>> slots;  // attempt, provider: held until the verdict
+  std::optional<int> granted;              // provider: held for the next question
+  std::vector<TapeEntry> tape;
+  std::uint64_t frames = 0;
+  bool whole = false;
+  std::uint64_t actions = 0;
+  std::uint64_t fingerprint = 0;
 };
 
 class World {
@@ -72,123 +57,148 @@ class World {
   World(std::uint64_t seed, Coverage* coverage)
       : dice_(seed),
         coverage_(coverage),
-        settings_(RandomSettings(dice_)),
-        source_(settings_),
-        breaker_(MakeCircuitBreaker(&source_, &events_)) {
-    for (int i = 0; i < kCircuits; ++i) {
-      const std::string name = "p" + std::to_string(i);
-      keys_.push_back(CircuitKey{name, "m", name});
-      shadows_.emplace_back(&settings_->global.circuit_breaker);
-    }
-  }
+        global_(RandomSettings(dice_, &unit_)),
+        other_(dice_.OneIn(2) ? global_ : RandomSettings(dice_, &other_unit_)),
+        limiter_(kProviders, dice_) {}
 
   std::string Play() {
     const int calls = 1 + dice_.Below(3);
     for (int i = 0; i < calls; ++i) AddCall();
-    for (int step = 0; step < 60 && broken_.empty() && !AllFinished(); ++step) Step();
+    for (int step = 0; step < 80 && broken_.empty() && !AllFinished(); ++step) {
+      Step();
+      GrantSlots();
+    }
     // The tape is out: time alone brings every request to its end.
-    for (int step = 0; step < 200 && broken_.empty() && !AllFinished(); ++step) {
-      AnswerQuestions();
+    for (int step = 0; step < 300 && broken_.empty() && !AllFinished(); ++step) {
+      for (SimCall& call : calls_) {
+        if (call.checker.paused()) Feed(call, decide::ClientPaused{false});
+        while (call.checker.question() && broken_.empty()) Answer(call);
+      }
+      GrantSlots();
       MoveTime(/*to_wake=*/true);
     }
     Require(AllFinished(), "time alone ends every request");
+    Require(limiter_.own() == 0, "slots return to zero");
     for (SimCall& call : calls_) {
-      Require(!call.held.has_value(), "permits return to zero");
-      Replay(call);
-      coverage_->repeats += static_cast<std::uint64_t>(call.checker.repeats());
+      Require(call.slots.empty(), "permits return to zero");
+      if (dice_.OneIn(4)) Replay(call);
+      Count(call);
     }
-    Require(events_.opened <= transitions_open_, "an event per opening, no more");
-    Require(events_.opened >= transitions_open_, "an event per opening, no less");
-    Require(events_.closed == transitions_closed_, "an event per closing");
     return broken_;
   }
 
  private:
-  void Require(bool condition, const std::string& what) {
+  void Require(bool condition, const char* what) {
     if (!condition && broken_.empty()) broken_ = what;
   }
+  static std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
   bool AllFinished() const {
     return std::all_of(calls_.begin(), calls_.end(),
                        [](const SimCall& call) { return call.machine.finished(); });
   }
 
-  // As a router does: in priority order, open circuits left out and remembered.
   void AddCall() {
     decide::Plan plan;
-    plan.settings = &settings_->global;
+    plan.settings = &global_;
     plan.streaming = dice_.OneIn(2);
-    plan.arrival = now_;
+    plan.arrival = now_ - (dice_.OneIn(16) ? unit_ * 150 : Duration::zero());
     plan.seed = dice_.Bits();
-    const bool direct = dice_.OneIn(6);
-    const int first = dice_.Below(kCircuits);
-    const int count = direct ? 1 : dice_.Below(kCircuits + 1);
-    std::vector<int> circuits;
+    plan.direct = dice_.OneIn(6);
+    const int count = plan.direct ? 1 : dice_.Below(kProviders + 1);
+    std::vector<int> providers;
     for (int i = 0; i < count; ++i) {
-      const int circuit = (first + i) % kCircuits;
-      const std::optional<TimePoint> until = BlockedUntil(circuit);
-      Require(until == shadows_[At(circuit)].Blocked(now_), "the skip at resolve is the circuit's");
-      if (until && !direct) {
-        ++plan.skipped_open;
-        if (!plan.earliest_retry || *until < *plan.earliest_retry) plan.earliest_retry = until;
-        continue;
-      }
-      circuits.push_back(circuit);
-      plan.candidates.push_back(decide::CandidatePlan{&settings_->global});
+      providers.push_back(dice_.Below(kProviders));
+      plan.candidates.push_back(decide::CandidatePlan{dice_.OneIn(2) ? &global_ : &other_});
     }
-    calls_.emplace_back(std::move(plan), std::move(circuits));
-    calls_.back().direct = direct;
+    if (plan.direct) plan.settings = plan.candidates.front().settings;
+    if (!plan.direct && dice_.OneIn(4)) {
+      plan.skipped_open = 1 + dice_.Below(2);
+      plan.skipped_pinned = dice_.Below(plan.skipped_open + 1);
+      plan.earliest_retry = now_ + unit_ * 40;
+    }
+    calls_.emplace_back(std::move(plan), std::move(providers));
     Feed(calls_.back(), decide::Begin{});
   }
 
   void Step() {
     SimCall& call = calls_[At(dice_.Below(static_cast<int>(calls_.size())))];
-    switch (dice_.Below(16)) {
+    switch (dice_.Below(20)) {
       case 0:
       case 1:
       case 2:
         return MoveTime(/*to_wake=*/false);
       case 3:
-        return MoveTime(/*to_wake=*/true);
       case 4:
-        if (calls_.size() < 6) AddCall();
-        return;
+        return MoveTime(/*to_wake=*/true);
       case 5:
         return Stray(call);
       case 6:
+        return limiter_.Stir(dice_);
+      case 7:
         if (dice_.OneIn(4)) return Feed(call, decide::ClientGone{});
         if (dice_.OneIn(8)) return Feed(call, decide::Shutdown{});
-        if (dice_.OneIn(4)) return Reset();
+        if (calls_.size() < 5) AddCall();
         return;
       default:
         break;
     }
-    if (call.checker.question()) return Answer(call);
-    const int running = call.checker.running();
-    if (running < 0) return Feed(call, decide::Wake{});
+    // An open question mostly comes first, as with a breaker that answers on the spot.
+    if (call.checker.question() && !dice_.OneIn(8)) return Answer(call);
+    if (call.checker.committed() && dice_.OneIn(2)) return Flow(call);
+    const int attempt = PickAttempt(call, State::kRunning);
+    if (attempt < 0) return Feed(call, decide::Wake{});
+    Upstream(call, attempt);
+  }
+
+  void Upstream(SimCall& call, int attempt) {
     switch (dice_.Below(8)) {
       case 0:
+        return Feed(call, decide::HeadSeen{attempt, dice_.OneIn(3) ? 500 : 200});
       case 1:
-        return Feed(call, decide::HeadSeen{running, dice_.OneIn(3) ? 500 : 200});
+        return Feed(call, decide::FirstEvent{attempt});
       case 2:
+        return Feed(call, decide::FirstOutput{attempt});
       case 3:
-        return Feed(call, decide::FirstOutput{running});
+        if (dice_.OneIn(3)) return Feed(call, decide::Unsendable{attempt});
+        return;
       case 4:
-        if (!call.machine.committed() && dice_.OneIn(2)) {
-          return Feed(call, decide::Unsendable{running});
-        }
+      case 5:
         return;
       default:
-        return Feed(call, decide::Ended{running, RandomEnd(dice_)});
+        return Feed(call, decide::Ended{attempt, RandomEnd(dice_, unit_)});
     }
+  }
+
+  // A committed stream moves, or its client stops and goes on taking.
+  void Flow(SimCall& call) {
+    if (call.machine.finished()) return;
+    if (dice_.OneIn(3)) return Feed(call, decide::ClientPaused{!call.checker.paused()});
+    call.frames += static_cast<std::uint64_t>(dice_.Pick<int, 3>({0, 1, 60}));
+    call.whole = dice_.OneIn(3);
+    call.machine.Progress(now_, call.frames, call.whole);
+    call.tape.push_back({decide::Wake{}, now_, true, call.frames, call.whole});
+  }
+
+  int PickAttempt(const SimCall& call, State state) {
+    const auto& attempts = call.checker.attempts();
+    if (attempts.empty()) return -1;
+    const int count = static_cast<int>(attempts.size());
+    const int first = dice_.Below(count);
+    for (int i = 0; i < count; ++i) {
+      const int index = (first + i) % count;
+      if (attempts[At(index)].state == state) return index;
+    }
+    return -1;
   }
 
   // Events that are late, early or about attempts that never were: they must change nothing.
   void Stray(SimCall& call) {
-    const int wrong = dice_.OneIn(2) ? call.checker.running() + 1 : call.checker.running() - 1;
-    const std::size_t before = call.actions.size();
-    const bool asked = call.checker.question().has_value();
-    switch (dice_.Below(6)) {
+    int wrong =
+        dice_.OneIn(2) ? PickAttempt(call, State::kOver) : PickAttempt(call, State::kBetweenTries);
+    if (wrong < 0) wrong = static_cast<int>(call.checker.attempts().size()) + 1;
+    const std::uint64_t before = call.actions;
+    switch (dice_.Below(9)) {
       case 0:
         Feed(call, decide::HeadSeen{wrong, 200});
         break;
@@ -196,7 +206,7 @@ class World {
         Feed(call, decide::FirstOutput{wrong});
         break;
       case 2:
-        Feed(call, decide::Ended{wrong, RandomEnd(dice_)});
+        Feed(call, decide::Ended{wrong, RandomEnd(dice_, unit_)});
         break;
       case 3:
         Feed(call, decide::Unsendable{wrong});
@@ -204,47 +214,78 @@ class World {
       case 4:
         Feed(call, decide::Begin{});
         break;
+      case 5:
+        Feed(call, decide::FirstEvent{wrong});
+        break;
+      case 6:
+        if (call.checker.line()) return;
+        Feed(call, decide::SlotFree{dice_.Below(kProviders)});
+        break;
+      case 7:
+        if (call.checker.question()) return;
+        Feed(call, decide::Admitted{wrong, dice_.OneIn(2)});
+        break;
       default:
-        if (asked) return;
-        Feed(call, decide::Refused{call.checker.running(), now_ + milliseconds(1)});
+        if (call.checker.question()) return;
+        Feed(call, decide::Refused{wrong, now_ + milliseconds(1)});
         break;
     }
-    Require(call.actions.size() == before, "stray events change nothing");
-  }
-
-  void AnswerQuestions() {
-    for (SimCall& call : calls_) {
-      while (call.checker.question() && broken_.empty()) Answer(call);
-    }
+    Require(call.actions == before, "stray events change nothing");
   }
 
   void Answer(SimCall& call) {
     const decide::AskAdmission ask = *call.checker.question();
-    const int circuit = call.circuits[At(ask.candidate)];
-    ShadowCircuit& shadow = shadows_[At(circuit)];
-    const std::optional<TimePoint> blocked = shadow.Blocked(now_);
-    Admission admission;
-    if (call.direct) {
-      admission.permit = breaker_->AcquireDirect(keys_[At(circuit)], now_);
+    const int provider = call.providers[At(ask.candidate)];
+    const auto* own = call.plan.candidates[At(ask.candidate)].settings;
+    const bool blocks = !call.plan.direct || own->circuit_breaker.block_direct;
+    using Why = decide::Refused::Why;
+    if (blocks && dice_.OneIn(6)) {
+      const bool full = dice_.OneIn(4);
+      return Refuse(call, {ask.attempt, now_ + unit_ * dice_.Pick<int, 3>({0, 9, 900}),
+                           full ? Why::kCapacity : Why::kCircuit, dice_.OneIn(2)});
+    }
+    if (call.granted) {
+      Require(*call.granted == provider, "a slot is used where it was waited for");
+      call.granted.reset();
+    } else if (limiter_.Room(provider)) {
+      limiter_.Take(provider);
     } else {
-      admission = breaker_->TryAcquire(keys_[At(circuit)], now_);
+      return Refuse(call, {ask.attempt, now_, Why::kBusy, false});
     }
-    if (!admission.admitted()) {
-      ++coverage_->refused;
-      Require(blocked == admission.retry_at, "refused until the circuit comes back");
-      return Feed(call, decide::Refused{ask.attempt, admission.retry_at});
-    }
-    Require(call.direct || !blocked, "an open circuit admits nobody");
-    Require(admission.permit.enforced() == shadow.on(), "a permit knows the switch");
-    const int before = shadow.epoch();
-    const int epoch = shadow.Admit(now_);
-    if (epoch != before) ++coverage_->probes;
-    const bool probe = admission.permit.probe();
-    Require(probe == (shadow.on() && shadow.state() == CircuitState::kHalfOpen),
-            "a permit knows that it probes");
-    call.held = HeldPermit{std::move(admission.permit), circuit, epoch};
-    call.checker.OnAdmitted(probe);
+    call.slots.emplace_back(ask.attempt, provider);
+    const bool probe = blocks && dice_.OneIn(8);
+    if (probe) ++coverage_->probes;
     Feed(call, decide::Admitted{ask.attempt, probe});
+  }
+
+  void Refuse(SimCall& call, const decide::Refused& refused) {
+    DropGranted(call);
+    ++coverage_->refusals[At(static_cast<int>(refused.why))];
+    Feed(call, refused);
+  }
+
+  void DropGranted(SimCall& call) {
+    if (!call.granted) return;
+    limiter_.GiveBack(*call.granted);
+    call.granted.reset();
+  }
+
+  // Who stands in line first gets the first slot, at its first candidate with room.
+  void GrantSlots() {
+    for (SimCall& call : calls_) {
+      if (!call.checker.line() || !broken_.empty()) continue;
+      const std::vector<int> line = *call.checker.line();
+      const auto candidate = std::find_if(line.begin(), line.end(), [&](int index) {
+        return limiter_.Room(call.providers[At(index)]);
+      });
+      if (candidate == line.end()) continue;
+      const int provider = call.providers[At(*candidate)];
+      limiter_.Take(provider);
+      call.granted = provider;
+      Feed(call, decide::SlotFree{*candidate});
+      Require(call.checker.question() || call.machine.finished(), "a slot leads to a question");
+      if (!call.checker.question()) DropGranted(call);
+    }
   }
 
   void MoveTime(bool to_wake) {
@@ -256,7 +297,7 @@ class World {
       }
       if (next && *next > now_) now_ = *next;
     } else {
-      now_ += milliseconds(dice_.Pick<int, 5>({0, 1, 7, 40, 300}));
+      now_ += unit_ * dice_.Pick<int, 5>({0, 1, 7, 40, 300});
     }
     for (SimCall& call : calls_) {
       const auto wake = call.machine.next_wake();
@@ -266,100 +307,96 @@ class World {
     }
   }
 
-  void Reset() {
-    const int circuit = dice_.Below(kCircuits);
-    ShadowCircuit& shadow = shadows_[At(circuit)];
-    const bool was_not_closed = shadow.known() && shadow.state() != CircuitState::kClosed;
-    Require(breaker_->Reset(keys_[At(circuit)].provider_id, std::nullopt, now_).recovered ==
-                (was_not_closed ? 1 : 0),
-            "a reset counts what was not closed");
-    shadow.Reset();
-    CheckCircuit(circuit);
-  }
-
   void Feed(SimCall& call, const decide::Event& event) {
     ++coverage_->events;
-    call.tape.emplace_back(event, now_);
+    call.tape.push_back({event, now_});
     call.checker.Before(event, now_);
-    const std::size_t first = call.actions.size();
-    call.machine.Handle(event, now_, &call.actions);
-    for (std::size_t i = first; i < call.actions.size(); ++i) {
-      const decide::Action& action = call.actions[i];
+    actions_.clear();
+    const bool finished = call.machine.finished();
+    call.machine.Handle(event, now_, &actions_);
+    for (const decide::Action& action : actions_) {
+      ++call.actions;
+      ++coverage_->actions[action.index()];
+      call.fingerprint = Fingerprint(call.fingerprint, action);
       call.checker.OnAction(action);
       if (const auto* verdict = std::get_if<decide::ReportVerdict>(&action)) Settle(call, *verdict);
+      if (const auto* end = std::get_if<decide::Finish>(&action)) {
+        ++coverage_->hows[At(static_cast<int>(end->how))];
+        ++coverage_->reasons[At(static_cast<int>(end->reason))];
+        DropGranted(call);
+      }
     }
-    call.checker.After(call.machine);
-    Require(call.checker.broken().empty(), call.checker.broken());
-    if (const auto* finish = call.actions.size() > first
-                                 ? std::get_if<decide::Finish>(&call.actions.back())
-                                 : nullptr) {
-      ++coverage_->hows[At(static_cast<int>(finish->how))];
-      ++coverage_->reasons[At(static_cast<int>(finish->reason))];
-    }
+    if (!finished) call.checker.After(call.machine);
+    if (!call.checker.broken().empty()) Require(false, call.checker.broken().c_str());
+    CountTimeout(call, event);
   }
 
   void Settle(SimCall& call, const decide::ReportVerdict& verdict) {
-    if (!call.held) return;  // the checker has noted it
-    HeldPermit held = std::move(*call.held);
-    call.held.reset();
-    ShadowCircuit& shadow = shadows_[At(held.circuit)];
-    if (held.epoch != shadow.epoch()) ++coverage_->stale_reports;
-    const CircuitState before = shadow.state();
-    const BreakerEffect expected = shadow.Settle(held.epoch, verdict.report.verdict, now_);
-    if (shadow.state() != before && shadow.state() == CircuitState::kOpen) ++transitions_open_;
-    if (shadow.state() != before && shadow.state() == CircuitState::kClosed) ++transitions_closed_;
-    const BreakerEffect effect = held.permit.Report(verdict.report, now_);
-    ++coverage_->effects[At(static_cast<int>(effect))];
-    Require(effect == expected, "the effect of a report");
-    CheckCircuit(held.circuit);
+    const auto held = std::find_if(call.slots.begin(), call.slots.end(),
+                                   [&](const auto& slot) { return slot.first == verdict.attempt; });
+    if (held == call.slots.end()) return;  // the checker has noted it
+    limiter_.GiveBack(held->second);
+    if (verdict.cut) limiter_.Cut(held->second);
+    call.slots.erase(held);
+    ++coverage_->verdicts[At(static_cast<int>(verdict.report.verdict))];
+    coverage_->superseded += verdict.kind == ErrorKind::kHedgeSuperseded;
+    coverage_->cuts += verdict.cut.has_value();
+    coverage_->slow += verdict.report.cause == "slow";
+    coverage_->settled += verdict.settled;
   }
 
-  void CheckCircuit(int circuit) {
-    const ShadowCircuit& shadow = shadows_[At(circuit)];
-    const CircuitKey& key = keys_[At(circuit)];
-    Require(BlockedUntil(circuit) == shadow.Blocked(now_), "blocked as the rules say");
-    bool found = false;
-    for (const CircuitView& view : breaker_->Views(now_)) {
-      if (view.key.provider_id != key.provider_id) continue;
-      found = true;
-      Require(view.consecutive_fails == shadow.fails(), "the streak as the rules say");
-      Require((view.state == CircuitState::kClosed) == (shadow.state() == CircuitState::kClosed),
-              "the state as the rules say");
+  void CountTimeout(const SimCall& call, const decide::Event& event) {
+    const bool wake = std::holds_alternative<decide::Wake>(event);
+    const bool gone = std::holds_alternative<decide::ClientGone>(event);
+    if (const auto* pause = std::get_if<decide::ClientPaused>(&event)) {
+      coverage_->pauses += pause->paused && call.checker.paused();
     }
-    Require(found == shadow.known(), "a circuit is kept once it was charged or credited");
+    for (const decide::Action& action : actions_) {
+      const auto* verdict = std::get_if<decide::ReportVerdict>(&action);
+      if (verdict == nullptr) continue;
+      if (gone && verdict->report.verdict != Verdict::kAbandoned) ++coverage_->overdue_when_left;
+      if (!wake) continue;
+      coverage_->whole_on_clock += verdict->kind == ErrorKind::kNone;
+      if (const auto kind = call.machine.last_timeout()) {
+        ++coverage_->timeouts[At(static_cast<int>(*kind))];
+      }
+    }
+  }
+
+  void Count(const SimCall& call) {
+    ++coverage_->requests;
+    coverage_->repeats += static_cast<std::uint64_t>(call.checker.repeats());
+    coverage_->last_once_more += call.checker.repeated_last();
+    coverage_->slots += call.checker.slot_used();
+    coverage_->races += call.checker.raced();
   }
 
   void Replay(const SimCall& call) {
     decide::AttemptMachine again(call.plan);
     std::vector<decide::Action> actions;
-    for (const auto& [event, at] : call.tape) again.Handle(event, at, &actions);
-    bool same = actions.size() == call.actions.size();
-    for (std::size_t i = 0; same && i < actions.size(); ++i) {
-      same = Print(actions[i]) == Print(call.actions[i]);
+    std::uint64_t fingerprint = 0;
+    for (const TapeEntry& entry : call.tape) {
+      if (entry.progress) {
+        again.Progress(entry.at, entry.frames, entry.whole);
+        continue;
+      }
+      actions.clear();
+      again.Handle(entry.event, entry.at, &actions);
+      for (const decide::Action& action : actions) fingerprint = Fingerprint(fingerprint, action);
     }
-    Require(same, "same tape and seed, same actions");
+    Require(fingerprint == call.fingerprint, "same tape and seed, same actions");
   }
-
-  std::optional<TimePoint> BlockedUntil(int circuit) const {
-    const std::optional<Block> block = breaker_->Blocked(keys_[At(circuit)], now_);
-    if (!block) return std::nullopt;
-    return block->until;
-  }
-
-  static std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
   Dice dice_;
   Coverage* coverage_;
-  std::shared_ptr<const Settings> settings_;
-  OneSettings source_;
-  EventCount events_;
-  std::unique_ptr<CircuitBreaker> breaker_;
-  std::vector<CircuitKey> keys_;
-  std::vector<ShadowCircuit> shadows_;
+  Duration unit_{};
+  Duration other_unit_{};
+  const EngineSettings global_;
+  const EngineSettings other_;
+  ShadowLimiter limiter_;
   std::deque<SimCall> calls_;
+  std::vector<decide::Action> actions_;
   TimePoint now_{std::chrono::hours(1)};
-  int transitions_open_ = 0;
-  int transitions_closed_ = 0;
   std::string broken_;
 };
 
