@@ -11,6 +11,7 @@
 #include "libhotel/decide/verdict.h"
 #include "libhotel/wire/chat.h"
 #include "libhotel/wire/errors.h"
+#include "libhotel/wire/hidden_error.h"
 #include "libhotel/wire/upstream.h"
 
 namespace hotel::route {
@@ -135,6 +136,14 @@ void Attempt::Collect(std::string_view bytes) {
   }
   if (size > body.capacity() && size > kMaxDoubling) body.reserve(kMaxAnswerBytes);
   body.append(bytes);
+  // An error where a stream was asked for is one as soon as its object is whole (R28): a provider
+  // that then keeps the connection open holds nobody.
+  if (streaming_asked_ && try_->content_encoding.empty() && size <= wire::kHiddenStartLimit) {
+    const wire::HiddenStart start = wire::ReadHiddenStart(body, /*ended=*/false);
+    if (start.kind == wire::HiddenStart::Kind::kError) {
+      End(EndKind::kHiddenError, start.error.status);
+    }
+  }
 }
 
 bool Attempt::StreamMoved() {
@@ -234,6 +243,11 @@ void Attempt::AnswerEnded() {
   }
   // An encoding that cannot be read is no evidence of an empty answer (F147).
   if (!try_->content_encoding.empty()) return End(EndKind::kAnswer, try_->status);
+  if (candidate_.provider->type == "minimax") {
+    if (const auto error = wire::ReadMinimaxEnvelope(try_->body)) {
+      return End(EndKind::kHiddenError, error->status);
+    }
+  }
   const wire::ChatAnswer answer = wire::ReadChatAnswer(try_->body);
   switch (answer.kind) {
     case wire::ChatAnswer::Kind::kGood:
