@@ -55,6 +55,9 @@ struct Options {
   // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
   EventSink* events = nullptr;
   RequestLog* log = nullptr;
+  /// What is known about the quota of providers; asked when a circuit opens. Tell news to
+  /// circuits().ApplyQuotaAdvice.
+  const QuotaAdvisor* quota = nullptr;
   /// A loop to run on instead of one with a thread of its own. The standard transport needs one
   /// made by StartEventLoop. It must keep running until Close has returned, and outlive the hotel.
   Loop* loop = nullptr;

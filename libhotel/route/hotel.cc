@@ -75,6 +75,8 @@ std::unique_ptr<Call> RefuseClosed(StreamSink& sink) {
   return std::make_unique<EndedCall>(id);
 }
 
+constexpr Duration kHousekeeping = std::chrono::seconds(10);
+
 class StandardHotel final : public Hotel {
  public:
   ~StandardHotel() override { Close(); }
@@ -114,6 +116,7 @@ class StandardHotel final : public Hotel {
       router_->EndAll();
       std::promise<void> ended;
       loop_->Post([this, &ended] {
+        loop_->CancelTimer(housekeeping_);
         dispatcher_.reset();
         ended.set_value();
       });
@@ -125,6 +128,13 @@ class StandardHotel final : public Hotel {
   absl::Status Build(const Options& options, settings::Config config);
 
  private:
+  /// In-flight windows are forgotten by time alone: who waits in line for one is told here. Loop
+  /// thread.
+  void KeepHouse() {
+    limiter_->Refresh({}, loop_->Now());
+    housekeeping_ = loop_->RunAt(loop_->Now() + kHousekeeping, [this] { KeepHouse(); });
+  }
+
   absl::Status OpenStore(const Options& options, const settings::Config& config);
   absl::Status OpenSettings(const Options& options, settings::Layers layers);
   absl::Status Fill(const Options& options, const settings::Config& config);
@@ -139,6 +149,7 @@ class StandardHotel final : public Hotel {
   std::unique_ptr<CapLedger> ledger_;
   std::unique_ptr<LoopThread> own_loop_;
   Loop* loop_ = nullptr;
+  Loop::TimerId housekeeping_ = 0;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<Router> router_;
 
@@ -270,9 +281,13 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   if (absl::Status status = Fill(options, config); !status.ok()) return status;
   auto virtual_models = JoinVirtualModels(options, config, *store_->Snapshot());
   if (!virtual_models.ok()) return virtual_models.status();
-  breaker_ = MakeCircuitBreaker(settings_.get(), options.events);
+  CircuitBreakerOptions circuits;
+  circuits.advisor = options.quota;
+  circuits.clock = clock_.get();
+  breaker_ = MakeCircuitBreaker(settings_.get(), options.events, circuits);
   classifier_ = MakeRateLimitClassifier();
   limiter_ = MakeInflightLimiter(settings_.get());
+  settings_->OnChange([this] { limiter_->Refresh({}, clock_->Now()); });
   ledger_ = MakeCapLedger();
 
   loop_ = options.loop;
@@ -307,6 +322,7 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.virtual_models = *std::move(virtual_models);
   deps.seed = base::RandomSeed();
   router_ = MakeRouter(deps);
+  loop_->Post([this] { KeepHouse(); });
   return absl::OkStatus();
 }
 

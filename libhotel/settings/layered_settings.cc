@@ -163,6 +163,7 @@ void LayeredSettings::Publish(Layers layers) {
   {
     base::MutexLock lock(&state_mutex_);
     state_.swap(old);
+    generation_.fetch_add(1, std::memory_order_release);
   }
   // The old state dies here, outside of the lock that readers take.
 }
@@ -173,6 +174,7 @@ absl::Status LayeredSettings::Commit(Layers layers, const std::vector<StoredSett
   for (const std::string& key : erase) stored_.erase(key);
   for (const StoredSetting& row : put) stored_[row.key] = FindNamed(row.key).option;
   Publish(std::move(layers));
+  if (on_change_) on_change_();
   return absl::OkStatus();
 }
 

@@ -3,6 +3,9 @@
 #ifndef HOTEL_SETTINGS_LAYERED_SETTINGS_H_
 #define HOTEL_SETTINGS_LAYERED_SETTINGS_H_
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +37,14 @@ class LayeredSettings final : public LiveSettings {
   static absl::StatusOr<std::unique_ptr<LayeredSettings>> Open(
       Layers layers, SettingsStore* store, std::vector<IgnoredSetting>* ignored);
 
+  /// Called behind every change, with the new options in force, on the thread that made it. Set
+  /// once, before the first change.
+  void OnChange(std::function<void()> on_change) { on_change_ = std::move(on_change); }
+
   std::shared_ptr<const Settings> Current() const noexcept override;
+  std::uint64_t Generation() const noexcept override {
+    return generation_.load(std::memory_order_acquire);
+  }
   absl::Status Put(const std::vector<std::pair<std::string, std::string>>& values) override;
   absl::Status Reset(const std::vector<std::string>& names) override;
   std::vector<SettingInfo> List() const override;
@@ -56,6 +66,8 @@ class LayeredSettings final : public LiveSettings {
   std::vector<std::string> StoredKeys(const Option& option) const HOTEL_REQUIRES(writer_mutex_);
 
   SettingsStore* const store_;
+  std::function<void()> on_change_;
+  std::atomic<std::uint64_t> generation_{0};  // of state_, stored behind it
   base::Mutex writer_mutex_;
   /// Keys in the store; null = of no option that is known.
   std::map<std::string, const Option*, std::less<>> stored_ HOTEL_GUARDED_BY(writer_mutex_);
