@@ -11,7 +11,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kTapes = 10'000;
 #else
-constexpr std::uint64_t kTapes = 100'000;
+constexpr std::uint64_t kTapes = 200'000;
 #endif
 
 void Play(std::uint64_t first, std::uint64_t count, Coverage* coverage) {

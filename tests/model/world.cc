@@ -64,7 +64,7 @@ class World {
   std::string Play() {
     const int calls = 1 + dice_.Below(3);
     for (int i = 0; i < calls; ++i) AddCall();
-    for (int step = 0; step < 80 && broken_.empty() && !AllFinished(); ++step) {
+    for (int step = 0; step < 120 && broken_.empty() && !AllFinished(); ++step) {
       Step();
       GrantSlots();
     }
@@ -123,13 +123,12 @@ class World {
 
   void Step() {
     SimCall& call = calls_[At(dice_.Below(static_cast<int>(calls_.size())))];
-    switch (dice_.Below(20)) {
+    switch (dice_.Below(24)) {
       case 0:
       case 1:
       case 2:
         return MoveTime(/*to_wake=*/false);
       case 3:
-      case 4:
         return MoveTime(/*to_wake=*/true);
       case 5:
         return Stray(call);
@@ -152,18 +151,20 @@ class World {
   }
 
   void Upstream(SimCall& call, int attempt) {
-    switch (dice_.Below(8)) {
+    switch (dice_.Below(12)) {
       case 0:
-        return Feed(call, decide::HeadSeen{attempt, dice_.OneIn(3) ? 500 : 200});
       case 1:
-        return Feed(call, decide::FirstEvent{attempt});
+        return Feed(call, decide::HeadSeen{attempt, dice_.OneIn(3) ? 500 : 200});
       case 2:
-        return Feed(call, decide::FirstOutput{attempt});
+        return Feed(call, decide::FirstEvent{attempt});
       case 3:
+      case 4:
+        return Feed(call, decide::FirstOutput{attempt});
+      case 5:
         if (dice_.OneIn(3)) return Feed(call, decide::Unsendable{attempt});
         return;
-      case 4:
-      case 5:
+      case 6:
+      case 7:
         return;
       default:
         return Feed(call, decide::Ended{attempt, RandomEnd(dice_, unit_)});
@@ -297,7 +298,7 @@ class World {
       }
       if (next && *next > now_) now_ = *next;
     } else {
-      now_ += unit_ * dice_.Pick<int, 5>({0, 1, 7, 40, 300});
+      now_ += unit_ * dice_.Pick<int, 6>({0, 0, 1, 7, 40, 300});
     }
     for (SimCall& call : calls_) {
       const auto wake = call.machine.next_wake();
