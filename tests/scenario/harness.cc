@@ -14,6 +14,10 @@ Harness::Harness(Settings with, std::unique_ptr<Store> own_store)
       store(own_store != nullptr ? std::move(own_store) : testing::MakeMemoryStore(&clock)),
       real_breaker_(MakeCircuitBreaker(&settings, &events)),
       breaker(real_breaker_.get()) {
+  MakeRouterWith({});
+}
+
+void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models) {
   RouterDeps deps;
   deps.clock = &clock;
   deps.loop = &loop;
@@ -25,8 +29,14 @@ Harness::Harness(Settings with, std::unique_ptr<Store> own_store)
   deps.ledger = caps.get();
   deps.settings = &settings;
   deps.log = &log;
+  deps.virtual_models = std::move(models);
   deps.seed = 7;
   router = MakeRouter(deps);
+}
+
+Harness& Harness::Virtual(std::vector<VirtualModelSpec> models) {
+  MakeRouterWith(std::move(models));
+  return *this;
 }
 
 Harness::~Harness() {
@@ -70,6 +80,7 @@ Client Harness::Send(std::string body, std::string request_id,
   sinks_.push_back(client.sink);
   RouteRequest request;
   request.body = std::make_shared<const std::string>(std::move(body));
+  client.request_body = request.body;
   request.request_id = std::move(request_id);
   request.key_name = "dev";
   client.call = router->Start(std::move(request), client.sink);

@@ -41,7 +41,8 @@ class LiveSettings : public SettingsSource {
 struct Client {
   std::shared_ptr<testing::RecordingSink> sink;
   std::unique_ptr<Call> call;
-  Duration took{};  ///< set by Harness::Wait
+  std::weak_ptr<const std::string> request_body;  ///< nobody but the router holds it
+  Duration took{};                                ///< set by Harness::Wait
 
   int status() const { return sink->has_head ? sink->head.status : 0; }
   const std::string& body() const { return sink->body; }
@@ -59,6 +60,8 @@ class Harness {
 
   /// Providers with these names and, over `<name>/m` of each in this order, `hotel/demo`.
   Harness& Demo(const std::vector<std::string>& providers);
+  /// Names that stand for lists of targets. Before the first request.
+  Harness& Virtual(std::vector<VirtualModelSpec> models);
   /// The next script of a provider (the last one repeats).
   Harness& On(const std::string& provider, Script script);
 
@@ -95,6 +98,8 @@ class Harness {
   std::unique_ptr<Store> store;
 
  private:
+  void MakeRouterWith(std::vector<VirtualModelSpec> models);
+
   std::unique_ptr<CircuitBreaker> real_breaker_;
   std::vector<std::shared_ptr<testing::RecordingSink>> sinks_;
 

@@ -256,5 +256,35 @@ TEST_CASE("hedging: the slot of a loser is free at once and counts as nothing cl
   h.Wait(client);
 }
 
+TEST_CASE("F103 a probe that loses a race gives its place back") {
+  Settings settings = Racing(seconds(1));
+  settings.global.circuit_breaker.half_open_max_in_flight = 1;
+  Harness h(settings);
+  h.Demo({"u1", "u2"}).On("u2", FirstWordAfter(Duration(0), "x"));
+  for (int i = 0; i < 5; ++i) h.On("u1", Script::Json(501, ""));
+  h.On("u1", Script().Hang()).On("u1", FirstWordAfter(Duration(0), "x"));
+  for (int i = 0; i < 5; ++i) h.Ask("hotel/demo", true);
+  CHECK(h.Circuit("u1") == "open 5");
+  h.loop.Advance(minutes(1));
+  CHECK(h.Ask("hotel/demo", true).header("x-hotel-provider") == "u2");
+  CHECK(h.Trail() == Lines{"0 u1 - noop hedge_superseded", "1 u2 200 success -"});
+  CHECK(h.Ask("hotel/demo", true).header("x-hotel-provider") == "u1");
+  CHECK(h.Circuit("u1") == "closed 0");
+}
+
+TEST_CASE("F113 a hedge that lost is neither a failure nor a credit") {
+  Settings settings = Racing(milliseconds(100));
+  settings.global.circuit_breaker.failure_threshold = 3;
+  Harness h(settings);
+  h.Demo({"u1", "u2"}).On("u1", Script::Json(500, "")).On("u1", Script::Json(500, ""));
+  h.On("u1", FirstWordAfter(seconds(1), "slow")).On("u1", Script::Json(500, ""));
+  h.On("u2", FirstWordAfter(Duration(0), "x"));
+  for (int i = 0; i < 3; ++i) h.Ask("hotel/demo", true);
+  CHECK(h.record().attempts[0].breaker == BreakerEffect::kNoop);
+  CHECK(h.Circuit("u1") == "closed 2");
+  h.Ask("hotel/demo", true);
+  CHECK(h.Circuit("u1") == "open 3");
+}
+
 }  // namespace
 }  // namespace hotel::scenario
