@@ -1,12 +1,15 @@
-// The rows of `failover` (decisions 2 and 10; facts b).
+// The rows of `failover` and `hedging` (decisions 2 and 10; facts b).
 #include "libhotel/settings/option_rows.h"
 
 namespace hotel::settings {
 namespace {
 
 using F = FailoverSettings;
+using H = HedgingSettings;
 template <auto kField>
 using Failover = Field<&EngineSettings::failover, kField>;
+template <auto kField>
+using Hedging = Field<&EngineSettings::hedging, kField>;
 
 constexpr std::string_view kRouteList = "failover.retry_on_statuses";
 constexpr std::string_view kChargedList = "resilience.circuit_breaker.failure_on_statuses";
@@ -122,6 +125,20 @@ std::vector<Option> FailoverRows() {
           "provider's own with credentials masked. A refused payload (400, 422) is always told in "
           "the provider's words.")
           .Words({"gateway", "provider"})
+          .GlobalOnly(),
+      Row::Of<Hedging<&H::enabled>>(
+          "hedging.enabled", {"false", "false"},
+          "Streaming groups and virtual models: when a candidate is slow to its first output, the "
+          "next one is sent as well, and the first to speak serves. Costs duplicate upstream "
+          "calls.")
+          .Flat("hedging_enabled")
+          .GlobalOnly(),
+      Row::Of<Hedging<&H::delay>>(
+          "hedging.delay", {"4s", "4s"},
+          "How long a candidate may stay without first output before the next one joins the race. "
+          "At least 100ms are waited.")
+          .Between(0, kHour)
+          .Flat("hedge_delay")
           .GlobalOnly(),
   };
 }

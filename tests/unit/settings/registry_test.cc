@@ -77,6 +77,8 @@ constexpr DefaultRow kDecisions2[] = {
     {"failover.exhaustion", "honest_429", "last_error"},
     {"failover.error_body", "gateway", "provider"},
     {"failover.judge", "every", "first"},
+    {"hedging.enabled", "false", "false"},
+    {"hedging.delay", "4s", "4s"},
 };
 
 TEST_CASE("The defaults of both profiles are those of decisions 2, and every option has them") {
@@ -376,9 +378,9 @@ TEST_CASE("server_error_retry_enabled is the last candidate's list, empty or its
 }
 
 TEST_CASE("Names below a block are listed once each") {
-  CHECK(OptionNames("", false) == std::vector<std::string>{"failover", "inflight_limiter",
-                                                           "rate_limit", "resilience", "stream",
-                                                           "timeouts"});
+  CHECK(OptionNames("", false) == std::vector<std::string>{"failover", "hedging",
+                                                           "inflight_limiter", "rate_limit",
+                                                           "resilience", "stream", "timeouts"});
   CHECK(OptionNames("failover", false) ==
         std::vector<std::string>{"backoff", "error_body", "exhaustion", "judge",
                                  "last_candidate_retry", "retry_on_statuses"});
