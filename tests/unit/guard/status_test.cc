@@ -49,7 +49,9 @@ TEST_CASE("a circuit's row: cooldown and retry while it refuses, the opening unt
   CHECK(due.failed_probes == 1);
 }
 
-TEST_CASE("a row is that of the dominant circuit: state, then retry, then fails, then model") {
+TEST_CASE(
+    "R72 a provider row is that of its dominant circuit, not the latest: state, retry, fails, "
+    "model") {
   StatusFixture f;
   f.Once(f.Key("b"), Verdict::kFailure);
   f.Once(f.Key("a"), Verdict::kFailure);

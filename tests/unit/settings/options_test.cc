@@ -93,7 +93,7 @@ TEST_CASE("The same option in both spellings is an error at the later one") {
         "failover.retry_on_statuses in line 2; keep one of them");
 }
 
-TEST_CASE("The environment wins over the file, the file over the profile") {
+TEST_CASE("R73 the environment wins over the file, the file over the profile") {
   const std::string file = "resilience: {circuit_breaker: {failure_threshold: 3, timeout: 15s}}\n";
   const EngineSettings global = Global(file, {{"CIRCUIT_BREAKER_FAILURE_THRESHOLD", "9"},
                                               {"CIRCUIT_BREAKER_FAILURE_ON_STATUSES", "429, 5xx"},
@@ -112,7 +112,7 @@ TEST_CASE("A bad value in the environment names the variable") {
         "at most 720h");
 }
 
-TEST_CASE("A provider's blocks change its own options; the rest is inherited") {
+TEST_CASE("R74 a provider's blocks change its own options field by field; the rest is inherited") {
   const ReadResult result =
       Read(Acme("    timeouts: {request_timeout: 5s}\n"
                 "    resilience: {circuit_breaker: {enabled: true, failure_threshold: 10}}\n"
@@ -170,7 +170,7 @@ TEST_CASE("An overlap of the global lists is not repeated for every provider") {
   CHECK(result.errors.size() == 1);
 }
 
-TEST_CASE("A status list must be a list of statuses") {
+TEST_CASE("R10 a status list must be a list of statuses") {
   CHECK(Errors("failover: {retry_on_statuses: 429}\n") ==
         "h.yaml:1: failover.retry_on_statuses: is a single value; write a list, such as "
         "[429, 5xx]");
