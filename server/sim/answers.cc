@@ -116,16 +116,24 @@ std::string PlainBody(const AnswerContext& c, std::string_view text_json, int to
   return {};
 }
 
-std::string ErrorBody(Dialect dialect, int status) {
-  const std::string_view type = ErrorType(dialect, status);
-  if (dialect == Dialect::kMessages) {
-    return fmt::format(
-        R"({{"type":"error","error":{{"type":"{}","message":"simulated status {}"}}}})", type,
-        status);
+std::string ErrorBody(Dialect dialect, int status, Wording wording) {
+  std::string message = fmt::format("simulated status {}", status);
+  std::string_view type = ErrorType(dialect, status);
+  std::string_view code = "null";
+  if (wording == Wording::kBusy) {
+    message = "Too many concurrent requests, please try again shortly.";
+    code = R"("concurrency_limit_exceeded")";
+  } else if (wording == Wording::kSpent) {
+    message = "You exceeded your current quota, please check your plan and billing details.";
+    type = "insufficient_quota";
+    code = R"("insufficient_quota")";
   }
-  return fmt::format(
-      R"({{"error":{{"message":"simulated status {}","type":"{}","param":null,"code":null}}}})",
-      status, type);
+  if (dialect == Dialect::kMessages) {
+    return fmt::format(R"({{"type":"error","error":{{"type":"{}","message":"{}"}}}})",
+                       ErrorType(dialect, status), message);
+  }
+  return fmt::format(R"({{"error":{{"message":"{}","type":"{}","param":null,"code":{}}}}})",
+                     message, type, code);
 }
 
 std::string HiddenErrorBody(int status) {

@@ -10,6 +10,9 @@ namespace hotel::sim {
 
 enum class Dialect { kChat, kMessages, kResponses };
 
+/// What a refusal's words say, beside its status.
+enum class Wording { kPlain, kBusy, kSpent };
+
 /// What the shapes of one answer are filled with.
 struct AnswerContext {
   Dialect dialect = Dialect::kChat;
@@ -26,7 +29,7 @@ std::string JsonString(std::string_view text);
 /// A whole answer. `text_json` is a JSON string.
 std::string PlainBody(const AnswerContext& context, std::string_view text_json, int tokens);
 /// An error body for `status`.
-std::string ErrorBody(Dialect dialect, int status);
+std::string ErrorBody(Dialect dialect, int status, Wording wording = Wording::kPlain);
 /// The body of a 200 that hides an error.
 std::string HiddenErrorBody(int status);
 

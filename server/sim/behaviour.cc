@@ -21,7 +21,8 @@ struct Draft {
   Schedule schedule;
 };
 
-enum class Kind { kShape, kFault, kSchedule };
+/// A detail goes with a fault and is none by itself.
+enum class Kind { kShape, kFault, kDetail, kSchedule };
 
 /// `N` a whole number, `T` a time (`250ms`, `2s`, `1m`), `NAME` and `VALUE` text up to '=' or '+';
 /// the rest of a pattern is literal. `apply` returns false for values out of range.
@@ -38,6 +39,12 @@ bool IsErrorStatus(int n) { return n >= 400 && n <= 599; }
 
 bool SetBreak(Draft& d, Break::How how, int where) {
   d.answer.broken = {how, where};
+  return true;
+}
+
+bool SetRefusal(Draft& d, Wording wording) {
+  d.answer.status = 429;
+  d.answer.wording = wording;
   return true;
 }
 
@@ -70,6 +77,11 @@ const Row kRows[] = {
     {"until-close", Kind::kShape, "until-close",
      "no length and no chunks: the body ends where the connection ends",
      [](Draft& d, const Args&) { return d.answer.until_close = true; }},
+    {"takes-T", Kind::kShape, "takes-300ms", "a good answer begins after T",
+     [](Draft& d, const Args& a) {
+       d.answer.takes = a.times[0];
+       return true;
+     }},
 
     {"status-N", Kind::kFault, "status-503",
      "answers with status N; from 300 on with an error body",
@@ -77,7 +89,12 @@ const Row kRows[] = {
        d.answer.status = a.numbers[0];
        return IsStatus(a.numbers[0]);
      }},
-    {"retry-after-N", Kind::kFault, "status-429+retry-after-2", "adds the header Retry-After: N",
+    {"busy", Kind::kFault, "busy+retry-after-1",
+     "429 whose words say that too many requests run at a time",
+     [](Draft& d, const Args&) { return SetRefusal(d, Wording::kBusy); }},
+    {"spent", Kind::kFault, "spent", "429 whose words say that the account's quota is used up",
+     [](Draft& d, const Args&) { return SetRefusal(d, Wording::kSpent); }},
+    {"retry-after-N", Kind::kDetail, "status-429+retry-after-2", "adds the header Retry-After: N",
      [](Draft& d, const Args& a) {
        d.answer.headers.emplace_back("Retry-After", std::to_string(a.numbers[0]));
        return true;
@@ -185,6 +202,21 @@ const Row kRows[] = {
        d.schedule.first = a.numbers[0];
        return true;
      }},
+    {"fail-first-T", Kind::kSchedule, "fail-first-2s", "faults during the first T only",
+     [](Draft& d, const Args& a) {
+       d.schedule.first_time = a.times[0];
+       return true;
+     }},
+    {"fail-after-N", Kind::kSchedule, "fail-after-3", "faults in all but the first N requests",
+     [](Draft& d, const Args& a) {
+       d.schedule.after = a.numbers[0];
+       return true;
+     }},
+    {"fail-after-T", Kind::kSchedule, "fail-after-2s", "faults once T has passed",
+     [](Draft& d, const Args& a) {
+       d.schedule.after_time = a.times[0];
+       return true;
+     }},
     {"fail-every-N", Kind::kSchedule, "fail-every-10", "faults in each Nth request only",
      [](Draft& d, const Args& a) {
        d.schedule.every = a.numbers[0];
@@ -201,6 +233,12 @@ const Row kRows[] = {
        d.schedule.down = a.times[0];
        d.schedule.period = a.times[1];
        return a.times[1].count() > 0 && a.times[0] <= a.times[1];
+     }},
+    {"ceiling-N", Kind::kSchedule, "ceiling-3+takes-300ms",
+     "faults (429 as `busy` when none is named) while N answers run at the path",
+     [](Draft& d, const Args& a) {
+       d.schedule.ceiling = a.numbers[0];
+       return true;
      }},
 };
 
@@ -309,7 +347,11 @@ std::optional<Plan> ParseModel(std::string_view model) {
 
   Plan plan;
   if (scheduled) {
-    if (!has_fault) all.answer.status = 503;
+    if (!has_fault && all.schedule.ceiling) {
+      SetRefusal(all, Wording::kBusy);
+    } else if (!has_fault) {
+      all.answer.status = 503;
+    }
     plan.schedule = all.schedule;
     plan.healthy = std::move(shape.answer);
   }
@@ -317,13 +359,16 @@ std::optional<Plan> ParseModel(std::string_view model) {
   return plan;
 }
 
-const Behaviour& Plan::For(std::uint64_t n, Millis since_start) const {
+const Behaviour& Plan::For(std::uint64_t n, Millis since_start, std::uint64_t running) const {
   if (!schedule) return faulty;
   const Schedule& s = *schedule;
   const auto share = [&](std::uint64_t k) {
     return k * static_cast<std::uint64_t>(s.percent) / 100;
   };
-  const bool fails = n <= static_cast<std::uint64_t>(s.first) ||
+  const bool fails = n <= static_cast<std::uint64_t>(s.first) || since_start < s.first_time ||
+                     (s.after && n > static_cast<std::uint64_t>(*s.after)) ||
+                     (s.after_time && since_start >= *s.after_time) ||
+                     (s.ceiling && running >= static_cast<std::uint64_t>(*s.ceiling)) ||
                      (s.every > 0 && n % static_cast<std::uint64_t>(s.every) == 0) ||
                      share(n) != share(n - 1) ||
                      (s.period.count() > 0 && since_start % s.period < s.down);

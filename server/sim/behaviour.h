@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/sim/answers.h"
+
 namespace hotel::sim {
 
 using Millis = std::chrono::milliseconds;
@@ -37,9 +39,11 @@ struct Behaviour {
   Millis gap{};              ///< between frames
   bool crlf = false;         ///< line ends of a stream
   bool until_close = false;  ///< the body's end is the connection's end
+  Millis takes{};            ///< before the head of a good answer
 
   // Faults.
   int status = 200;
+  Wording wording = Wording::kPlain;
   std::vector<std::pair<std::string, std::string>> headers;
   Millis delay_head{};
   Millis delay_first{};
@@ -60,11 +64,15 @@ struct Behaviour {
 
 /// When the faults apply. Without one they always do.
 struct Schedule {
-  int first = 0;    ///< the first N requests
+  int first = 0;  ///< the first N requests
+  Millis first_time{};
+  std::optional<int> after;  ///< all but the first N requests
+  std::optional<Millis> after_time;
   int every = 0;    ///< each Nth request
   int percent = 0;  ///< so many in a hundred, evenly spread
   Millis down{};    ///< the first `down` of each `period`
   Millis period{};
+  std::optional<int> ceiling;  ///< while so many answers run at the path
 };
 
 /// A model name, understood.
@@ -73,8 +81,9 @@ struct Plan {
   Behaviour healthy;  ///< used outside the schedule
   std::optional<Schedule> schedule;
 
-  /// What request number `n` (from 1), `since_start` after the start or the last reset, gets.
-  const Behaviour& For(std::uint64_t n, Millis since_start) const;
+  /// What request number `n` (from 1), `since_start` after the start or the last reset, gets while
+  /// `running` other answers run at its path.
+  const Behaviour& For(std::uint64_t n, Millis since_start, std::uint64_t running) const;
 };
 
 /// Reads a model name; what stands before its last '/' is ignored. nullopt when a part of it is in

@@ -42,6 +42,7 @@ Script::Script(std::shared_ptr<const Plan> plan, const Behaviour& behaviour, Ans
       wait_until_(now + behaviour.delay_head),
       text_(std::move(echo)) {
   const int status = behaviour.status;
+  if (status < 300) wait_until_ += behaviour.takes;
   no_body_ = status == 204 || status == 205 || status == 304;
   stream_ = stream && status < 300 && !no_body_ && behaviour.hidden_error == 0;
   if (!stream_ && !no_body_) BuildPlain();
@@ -71,7 +72,7 @@ void Script::BuildPlain() {
   if (b.hidden_error != 0) {
     plain_ = HiddenErrorBody(b.hidden_error);
   } else if (b.status >= 300) {
-    plain_ = ErrorBody(context_.dialect, b.status);
+    plain_ = ErrorBody(context_.dialect, b.status, b.wording);
   } else {
     std::string_view text = b.echo ? std::string_view(text_) : kSentence;
     if (b.sized && !b.echo) {

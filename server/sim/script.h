@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/sim/answers.h"
 #include "server/sim/behaviour.h"
@@ -37,6 +38,9 @@ class Script {
   /// Appends to `out` what is due at `now`.
   Step Next(TimePoint now, std::string* out);
 
+  /// Keeps `held` for as long as the answer runs.
+  void Hold(std::shared_ptr<const void> held) { held_while_running_ = std::move(held); }
+
   bool streaming() const { return stream_; }
   /// True when the connection ends with this answer.
   bool closes() const { return behaviour_->until_close; }
@@ -63,6 +67,7 @@ class Script {
   bool chunked() const { return stream_ && !behaviour_->until_close; }
 
   std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const void> held_while_running_;
   const Behaviour* behaviour_;
   AnswerContext context_;
   StreamWriter writer_;

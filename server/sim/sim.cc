@@ -12,7 +12,7 @@
 namespace hotel::sim {
 namespace {
 
-/// Names that are remembered; beyond it all counts start again.
+/// Names (and paths) that are remembered; beyond it all counts start again.
 constexpr std::size_t kMaxModels = 10000;
 
 bool EndsWith(std::string_view text, std::string_view end) {
@@ -139,8 +139,10 @@ std::optional<Script> Sim::Answer(Dialect dialect, HttpRequest request, TimePoin
   }
 
   std::shared_ptr<const Plan> plan = model.plan;
+  const std::shared_ptr<Load> load = LoadOf(last_.path);
   const Behaviour* behaviour =
-      &plan->For(model.requests, std::chrono::duration_cast<Millis>(now - started_));
+      &plan->For(model.requests, std::chrono::duration_cast<Millis>(now - started_), load->running);
+  const bool over = plan->schedule && plan->schedule->ceiling && behaviour == &plan->faulty;
   if (!behaviour->want_key.empty() && !HasKey(last_, behaviour->want_key)) {
     plan = wrong_key_;
     behaviour = &plan->faulty;
@@ -158,8 +160,21 @@ std::optional<Script> Sim::Answer(Dialect dialect, HttpRequest request, TimePoin
     description["model"] = asked->model;
     echo = JsonString(Dump(description));
   }
-  return Script(std::move(plan), *behaviour, std::move(context), asked->stream, std::move(echo),
+  ++stats_.statuses[behaviour->status];
+  Script script(std::move(plan), *behaviour, std::move(context), asked->stream, std::move(echo),
                 now);
+  if (!over) {
+    load->most = std::max(load->most, ++load->running);
+    script.Hold(std::shared_ptr<const void>(nullptr, [load](const void*) { --load->running; }));
+  }
+  return script;
+}
+
+std::shared_ptr<Sim::Load> Sim::LoadOf(const std::string& path) {
+  if (loads_.size() >= kMaxModels && loads_.count(path) == 0) loads_.clear();
+  std::shared_ptr<Load>& load = loads_[path];
+  if (load == nullptr) load = std::make_shared<Load>();
+  return load;
 }
 
 Sim::Model& Sim::Find(const std::string& path, const std::string& model) {
@@ -226,6 +241,10 @@ std::string Sim::StatsJson() const {
     const std::string name = key.substr(key.find('\n') + 1);
     models[name] = models.value(name, std::uint64_t{0}) + model.requests;
   }
+  nlohmann::json statuses = nlohmann::json::object();
+  for (const auto& [status, count] : stats_.statuses) statuses[std::to_string(status)] = count;
+  nlohmann::json most = nlohmann::json::object();
+  for (const auto& [path, load] : loads_) most[path] = load->most;
   const Stats& s = stats_;
   return Dump({{"connections", s.connections},
                {"open_connections", s.open_connections},
@@ -237,6 +256,8 @@ std::string Sim::StatsJson() const {
                {"cut_by_client", s.cut_by_client},
                {"streams_cut_by_client", s.streams_cut_by_client},
                {"bytes_in", s.bytes_in},
+               {"statuses", std::move(statuses)},
+               {"most_at_once", std::move(most)},
                {"models", std::move(models)}});
 }
 
@@ -249,6 +270,7 @@ void Sim::Reset(TimePoint now) {
   fresh.running = stats_.running;
   stats_ = fresh;
   models_.clear();
+  for (const auto& [path, load] : loads_) load->most = load->running;
   last_ = HttpRequest();
   started_ = now;
 }

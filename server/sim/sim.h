@@ -29,6 +29,7 @@ struct Stats {
   std::uint64_t cut_by_client = 0;          ///< the client left before the end
   std::uint64_t streams_cut_by_client = 0;  ///< those of them that were streams
   std::uint64_t bytes_in = 0;
+  std::map<int, std::uint64_t> statuses;  ///< of the answers that were begun, before any fault
 };
 
 class Sim {
@@ -49,6 +50,11 @@ class Sim {
     std::string model_json;
     std::uint64_t requests = 0;
   };
+  /// Answers that run at one path; what a ceiling refuses does not count.
+  struct Load {
+    std::uint64_t running = 0;
+    std::uint64_t most = 0;
+  };
   struct Asked {
     std::string model;
     bool stream = false;
@@ -58,6 +64,7 @@ class Sim {
   std::optional<Script> Answer(Dialect dialect, HttpRequest request, TimePoint now,
                                std::string* out);
   Model& Find(const std::string& path, const std::string& model);
+  std::shared_ptr<Load> LoadOf(const std::string& path);
   static std::optional<Asked> Peek(std::string* body);
   std::string Models() const;
   std::string StatsJson() const;
@@ -66,6 +73,7 @@ class Sim {
 
   std::map<std::string, std::string> aliases_;
   std::unordered_map<std::string, Model> models_;
+  std::unordered_map<std::string, std::shared_ptr<Load>> loads_;
   std::shared_ptr<const Plan> wrong_key_;
   Stats stats_;
   HttpRequest last_;

@@ -272,6 +272,14 @@ class Faults(SimTest):
         self.assertEqual(answer.headers["x-region"], "eu")
         self.assertEqual(answer.json()["error"]["type"], "rate_limit_error")
 
+    def test_busy_and_spent(self):
+        busy, spent = self.sim.ask("busy+retry-after-1"), self.sim.ask("spent")
+        self.assertEqual((busy.status, busy.headers["retry-after"]), (429, "1"))
+        self.assertIn("concurrent requests", busy.json()["error"]["message"])
+        self.assertEqual((spent.status, spent.json()["error"]["type"]), (429, "insufficient_quota"))
+        self.assertEqual(
+            self.sim.ask("spent", path="/v1/messages").json()["error"]["type"], "rate_limit_error")
+
     def test_status_in_the_messages_dialect(self):
         answer = self.sim.ask("status-529", path="/v1/messages").json()
         self.assertEqual((answer["type"], answer["error"]["type"]), ("error", "overloaded_error"))
@@ -427,6 +435,51 @@ class Schedules(SimTest):
         end = time.monotonic() + LIMIT
         while self.sim.ask("down-100ms-of-10m").status != 200:
             self.assertLess(time.monotonic(), end)
+
+
+    def test_fail_after(self):
+        self.assertEqual(self.statuses("fail-after-2", 4), [200, 200, 503, 503])
+        self.assertEqual(self.statuses("fail-after-0+status-500", 1), [500])
+
+    def test_changes_with_time(self):
+        # The clock of a schedule starts with the simulator.
+        for before, after, model in ((200, 503, "fail-after-300ms"), (503, 200, "fail-first-300ms")):
+            self.sim.reset()
+            self.assertEqual(self.sim.ask(model).status, before)
+            end = time.monotonic() + LIMIT
+            while self.sim.ask(model).status != after:
+                self.assertLess(time.monotonic(), end)
+
+    def test_retry_after_is_no_fault_by_itself(self):
+        answer = self.sim.ask("fail-first-1+retry-after-7")
+        self.assertEqual((answer.status, answer.headers["retry-after"]), (503, "7"))
+        self.assertEqual(self.sim.ask("fail-first-1+retry-after-7").status, 200)
+
+    def test_takes_holds_good_answers_alone(self):
+        self.assertLess(self.sim.ask("fail-first-1+takes-600ms").seconds, 0.5)
+        for stream in (False, True):
+            self.assertGreaterEqual(self.sim.ask("fail-first-1+takes-600ms", stream=stream).first_byte, 0.6)
+
+    def test_a_ceiling_refuses_what_is_above_it(self):
+        model = "ceiling-2+takes-10s"
+        holders = [self.sim.connect() for _ in range(2)]
+        for holder in holders:
+            holder.sendall(request(model))
+        self.sim.wait_stats(lambda s: s["running"] == 2)
+        refused = self.sim.ask(model, path="/v1/chat/completions")
+        self.assertEqual((refused.status, refused.json()["error"]["code"]), (429, "concurrency_limit_exceeded"))
+        # It is the path's, whatever the model; another path has its own.
+        self.assertEqual(self.sim.ask("ceiling-2+status-500").status, 500)
+        self.assertEqual(self.sim.ask("ceiling-2", path="/eu/chat/completions").status, 200)
+        holders[0].close()
+        self.sim.wait_stats(lambda s: s["running"] == 1)
+        self.assertEqual(self.sim.ask("ceiling-2").status, 200)
+        stats = self.sim.stats()
+        self.assertEqual(stats["most_at_once"], {"/v1/chat/completions": 2, "/eu/chat/completions": 1})
+        self.assertEqual(stats["statuses"], {"200": 4, "429": 1, "500": 1})
+        self.sim.reset()
+        self.assertEqual(self.sim.stats()["most_at_once"]["/v1/chat/completions"], 1)
+        holders[1].close()
 
 
 class Http(SimTest):
