@@ -4,12 +4,15 @@
 #include <array>
 #include <initializer_list>
 #include <optional>
+#include <span>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/decide/refusal_body_waits.h"
+#include "libhotel/decide/refusal_header_waits.h"
+#include "libhotel/decide/refusal_lexicon.h"
 #include "libhotel/decide/refusal_phrases.h"
 #include "libhotel/decide/refusal_text.h"
 #include "libhotel/decide/refusal_units.h"
-#include "libhotel/decide/refusal_waits.h"
 #include "libhotel/decide/refusal_words.h"
 
 namespace hotel::decide {
@@ -73,8 +76,8 @@ void ReadNumbers(const RefusalText& text, Evidence* evidence) {
   std::size_t limit_at = 0;
   const auto& words = text.words();
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if ((words[i].lexeme->roles & kNumbered) == 0) continue;
     const std::string_view word = words[i].text;
-    if (word != "limit" && word != "requested" && word != "afford") continue;
     const std::size_t at = i + (words[i + 1].text == "of" || words[i + 1].text == "is" ? 2 : 1);
     if (at >= words.size()) break;
     const std::optional<double> number = NumberOf(words[at].text);
@@ -101,7 +104,7 @@ bool NamesModel(const RefusalText& text, const Clause& clause, const ClauseMeani
   if ((meaning.states & kModel) != 0) return true;
   const auto& words = text.words();
   for (std::size_t i = clause.begin; i < clause.end; ++i) {
-    if (words[i].text != "for" || i + 1 >= clause.end) continue;
+    if ((words[i].lexeme->roles & kForWord) == 0 || i + 1 >= clause.end) continue;
     for (std::size_t k = i + 2; k < std::min(i + 12, clause.end); ++k) {
       if (WordsAre(text, k, clause.end, {"in", "organization"}) ||
           WordsAre(text, k, clause.end, {"in", "project"})) {
@@ -136,7 +139,7 @@ Evidence Collect(const RefusalText& text) {
         evidence.code.Add(row);
         evidence.codes |= meaning.states;
         break;
-      case ClauseKind::kQuota:
+      case ClauseKind::kQuotaName:
         evidence.quota.Add(row);
         if ((meaning.states & kModel) != 0) evidence.names_model = true;
         break;
@@ -203,8 +206,8 @@ std::string_view SpentDimension(const RefusalText& text) {
   const std::string_view type = text.Value("type");
   if (type == "tokens" || type == "requests") return type;
   for (const Word& word : text.words()) {
-    if (word.text == "tpm" || word.text == "tpd") return "tokens";
-    if (word.text == "rpm" || word.text == "rpd") return "requests";
+    if ((word.lexeme->roles & kNamesTokens) != 0) return "tokens";
+    if ((word.lexeme->roles & kNamesRequests) != 0) return "requests";
   }
   return {};
 }
@@ -250,12 +253,13 @@ void ReadScope(const RefusalText& text, const Evidence& e, const PhraseRow& row,
 
 RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) {
   const HeaderList& headers = refusal.headers != nullptr ? *refusal.headers : kNoHeaders;
-  RefusalText text;
+  std::array<std::string_view, kNamingHeaders.size()> quota_names;
+  std::size_t named = 0;
   for (const std::string_view name : kNamingHeaders) {
     const std::string_view value = FindHeader(headers, name);
-    if (!value.empty()) text.AddHeader(value, ClauseKind::kQuota);
+    if (!value.empty()) quota_names[named++] = value;
   }
-  text.ReadBody(refusal.body);
+  const RefusalText text(refusal.body, std::span(quota_names).first(named));
   const Evidence evidence = Collect(text);
   Decision decision = Decide(evidence);
   const HeaderWait header = ReadHeaderWait(headers, refusal.received_at, SpentDimension(text));

@@ -5,26 +5,28 @@
 #define HOTEL_DECIDE_REFUSAL_TEXT_H_
 
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace hotel::decide {
+#include "libhotel/decide/refusal_lexicon.h"
+#include "libhotel/decide/refusal_names.h"
 
-/// Where a clause stands: what a provider says to people, or a word for programs.
-enum class ClauseKind : std::uint8_t {
-  kMessage,  ///< prose
-  kCode,     ///< value of code, type, reason, ...
-  kQuota,    ///< value that names the violated quota: quotaId, quota_limit, limit_source, ...
-};
+namespace hotel::decide {
 
 /// A word or number, lower case. Identifiers are taken apart at underscores, hyphens and changes of
 /// case ("PerDay" is two words), numbers at letters ("5h" is two).
 struct Word {
   std::string_view text;
-  char before = ' ';  ///< the punctuation in front of it, ' ' when there is none
+  char before = ' ';               ///< the punctuation in front of it, ' ' when there is none
+  const Lexeme* lexeme = nullptr;  ///< what is known about it, never null in a RefusalText
 };
+
+/// A run of characters of a script that puts no spaces between words (U+3000 and above).
+inline bool IsRun(const Word& word) noexcept {
+  return static_cast<unsigned char>(word.text.front()) >= 0xE3;
+}
 
 /// Words [begin, end) between sentence ends, string ends and other hard breaks.
 struct Clause {
@@ -43,14 +45,11 @@ struct NamedValue {
 /// The parsed form. Views point into the object, which is therefore neither copied nor moved.
 class RefusalText {
  public:
-  RefusalText() = default;
+  /// Reads `body` (its first kRefusalBodyLimit bytes) behind the values of headers that name the
+  /// violated quota.
+  explicit RefusalText(std::string_view body, std::span<const std::string_view> quota_names = {});
   RefusalText(const RefusalText&) = delete;
   RefusalText& operator=(const RefusalText&) = delete;
-
-  /// Adds `body` (its first kRefusalBodyLimit bytes).
-  void ReadBody(std::string_view body);
-  /// Adds the value of a header as a clause. Call before ReadBody.
-  void AddHeader(std::string_view value, ClauseKind kind);
 
   const std::vector<Word>& words() const noexcept { return words_; }
   const std::vector<Clause>& clauses() const noexcept { return clauses_; }
@@ -61,9 +60,6 @@ class RefusalText {
   std::string_view plain() const noexcept { return lower_; }
 
  private:
-  void Reserve(std::size_t size);
-  void Flatten(std::string_view text);
-  void LowerFrom(std::size_t begin);
   void Tokenize(std::size_t begin, ClauseKind kind);
   std::size_t ReadName(std::size_t quote, std::size_t start, ClauseKind* kind);
   std::size_t ReadWord(std::size_t pos, char before);

@@ -20,78 +20,6 @@ struct Unit {
 };
 constexpr hours kDay{24};
 
-constexpr std::array<Unit, 5> kLetters = {
-    {{"s", seconds(1)}, {"m", minutes(1)}, {"h", hours(1)}, {"d", kDay}, {"w", kDay * 7}}};
-
-// In the languages providers write in.
-constexpr std::array kUnits = std::to_array<Unit>({
-    {"second", seconds(1)},
-    {"seconds", seconds(1)},
-    {"sec", seconds(1)},
-    {"secs", seconds(1)},
-    {"minute", minutes(1)},
-    {"minutes", minutes(1)},
-    {"min", minutes(1)},
-    {"mins", minutes(1)},
-    {"hour", hours(1)},
-    {"hours", hours(1)},
-    {"hr", hours(1)},
-    {"hrs", hours(1)},
-    {"day", kDay},
-    {"days", kDay},
-    {"week", kDay * 7},
-    {"weeks", kDay * 7},
-    {"month", kDay * 30},
-    {"months", kDay * 30},
-    {"year", kDay * 365},
-    {"ms", milliseconds(1)},
-    {"millisecond", milliseconds(1)},
-    {"milliseconds", milliseconds(1)},
-    {"us", std::chrono::microseconds(1)},
-    {"ns", std::chrono::nanoseconds(1)},
-    {"sekunde", seconds(1)},
-    {"sekunden", seconds(1)},
-    {"stunde", hours(1)},
-    {"stunden", hours(1)},
-    {"tag", kDay},
-    {"tage", kDay},
-    {"tagen", kDay},
-    {"woche", kDay * 7},
-    {"monat", kDay * 30},
-    {"minuten", minutes(1)},
-    {"seconde", seconds(1)},
-    {"secondes", seconds(1)},
-    {"heure", hours(1)},
-    {"heures", hours(1)},
-    {"jour", kDay},
-    {"jours", kDay},
-    {"mois", kDay * 30},
-    {"segundo", seconds(1)},
-    {"segundos", seconds(1)},
-    {"minuto", minutes(1)},
-    {"minutos", minutes(1)},
-    {"hora", hours(1)},
-    {"horas", hours(1)},
-    {"d\xC3\xAD"
-     "a",
-     kDay},
-    {"dia", kDay},
-    {"mes", kDay * 30},
-    {"секунд", seconds(1)},
-    {"секунды", seconds(1)},
-    {"минуту", minutes(1)},
-    {"минут", minutes(1)},
-    {"минуты", minutes(1)},
-    {"час", hours(1)},
-    {"часа", hours(1)},
-    {"часов", hours(1)},
-    {"день", kDay},
-});
-constexpr std::array<bool, 256> kUnitInitials = [] {
-  std::array<bool, 256> initials{};
-  for (const Unit& unit : kUnits) initials[static_cast<unsigned char>(unit.word.front())] = true;
-  return initials;
-}();
 // Scripts without spaces: the unit starts the word.
 constexpr std::array kPrefixUnits = std::to_array<Unit>({
     {"毫秒", milliseconds(1)},
@@ -114,26 +42,13 @@ constexpr std::array kPrefixUnits = std::to_array<Unit>({
 
 }  // namespace
 
-Duration UnitOf(std::string_view word, bool behind_number) noexcept {
-  if (word.empty()) return Duration(0);
-  if (word.size() == 1) {
-    if (!behind_number) return Duration(0);
-    for (const Unit& unit : kLetters) {
-      if (word == unit.word) return unit.span;
-    }
-    return Duration(0);
+Duration UnitOf(const Word& word, bool behind_number) noexcept {
+  if (word.lexeme->unit.count() != 0) {
+    return word.text.size() > 1 || behind_number ? word.lexeme->unit : Duration(0);
   }
-  if (static_cast<unsigned char>(word.front()) >= 0xE3) {
-    if (!behind_number) return Duration(0);
-    for (const Unit& unit : kPrefixUnits) {
-      if (base::StartsWith(word, unit.word)) return unit.span;
-    }
-    return Duration(0);
-  }
-  // Asked of every word, answered mostly by the first letter.
-  if (!kUnitInitials[static_cast<unsigned char>(word.front())]) return Duration(0);
-  for (const Unit& unit : kUnits) {
-    if (word == unit.word) return unit.span;
+  if (!behind_number || !IsRun(word)) return Duration(0);
+  for (const Unit& unit : kPrefixUnits) {
+    if (base::StartsWith(word.text, unit.word)) return unit.span;
   }
   return Duration(0);
 }
@@ -173,7 +88,7 @@ std::optional<Duration> SpanAt(const RefusalText& text, std::size_t at, std::siz
     if (pos != at && words[pos].text == "and" && pos + 2 < limit) ++pos;
     const std::optional<double> number = NumberOf(words[pos].text);
     if (!number) break;
-    const Duration unit = UnitOf(words[pos + 1].text, true);
+    const Duration unit = UnitOf(words[pos + 1], true);
     // Units get smaller: "in 2 hours 5 minutes" is one span, "in 2 hours 3 days" is not.
     if (unit.count() == 0 || unit >= last) break;
     total += *number * static_cast<double>(unit.count());

@@ -14,7 +14,7 @@ namespace hotel::decide {
 
 /// The span a unit word stands for: "ms", "s", "minutes", "小时", ...; zero for any other word. A
 /// single letter is a unit behind a number only.
-Duration UnitOf(std::string_view word, bool behind_number) noexcept;
+Duration UnitOf(const Word& word, bool behind_number) noexcept;
 
 /// The value of a number word ("11.455", "1,000"); nullopt when it is none.
 std::optional<double> NumberOf(std::string_view word) noexcept;

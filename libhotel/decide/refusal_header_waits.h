@@ -1,13 +1,11 @@
-// Waits a provider states, in headers and in text.
-#ifndef HOTEL_DECIDE_REFUSAL_WAITS_H_
-#define HOTEL_DECIDE_REFUSAL_WAITS_H_
+// Waits a provider states in headers.
+#ifndef HOTEL_DECIDE_REFUSAL_HEADER_WAITS_H_
+#define HOTEL_DECIDE_REFUSAL_HEADER_WAITS_H_
 
 #include <optional>
 #include <string_view>
 
 #include "hotel/types.h"
-
-#include "libhotel/decide/refusal_text.h"
 
 namespace hotel::decide {
 
@@ -23,13 +21,6 @@ struct HeaderWait {
 HeaderWait ReadHeaderWait(const HeaderList& headers, WallTime now,
                           std::string_view spent_dimension);
 
-/// What the text says.
-struct BodyWait {
-  std::optional<Duration> wait;
-  bool structured = false;  ///< it is a retry detail (Google's RetryInfo)
-};
-BodyWait ReadBodyWait(const RefusalText& text, WallTime now);
-
 }  // namespace hotel::decide
 
-#endif  // HOTEL_DECIDE_REFUSAL_WAITS_H_
+#endif  // HOTEL_DECIDE_REFUSAL_HEADER_WAITS_H_

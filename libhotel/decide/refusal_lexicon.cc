@@ -1,0 +1,286 @@
+#include "libhotel/decide/refusal_lexicon.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "libhotel/base/strings.h"
+
+namespace hotel::decide {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+struct Unit {
+  std::string_view word;
+  Duration span;
+};
+constexpr hours kDay{24};
+
+// In the languages providers write in.
+constexpr std::array kUnits = std::to_array<Unit>({
+    {"s", seconds(1)},
+    {"m", minutes(1)},
+    {"h", hours(1)},
+    {"d", kDay},
+    {"w", kDay * 7},
+    {"second", seconds(1)},
+    {"seconds", seconds(1)},
+    {"sec", seconds(1)},
+    {"secs", seconds(1)},
+    {"minute", minutes(1)},
+    {"minutes", minutes(1)},
+    {"min", minutes(1)},
+    {"mins", minutes(1)},
+    {"hour", hours(1)},
+    {"hours", hours(1)},
+    {"hr", hours(1)},
+    {"hrs", hours(1)},
+    {"day", kDay},
+    {"days", kDay},
+    {"week", kDay * 7},
+    {"weeks", kDay * 7},
+    {"month", kDay * 30},
+    {"months", kDay * 30},
+    {"year", kDay * 365},
+    {"ms", milliseconds(1)},
+    {"millisecond", milliseconds(1)},
+    {"milliseconds", milliseconds(1)},
+    {"us", std::chrono::microseconds(1)},
+    {"ns", std::chrono::nanoseconds(1)},
+    {"sekunde", seconds(1)},
+    {"sekunden", seconds(1)},
+    {"stunde", hours(1)},
+    {"stunden", hours(1)},
+    {"tag", kDay},
+    {"tage", kDay},
+    {"tagen", kDay},
+    {"woche", kDay * 7},
+    {"monat", kDay * 30},
+    {"minuten", minutes(1)},
+    {"seconde", seconds(1)},
+    {"secondes", seconds(1)},
+    {"heure", hours(1)},
+    {"heures", hours(1)},
+    {"jour", kDay},
+    {"jours", kDay},
+    {"mois", kDay * 30},
+    {"segundo", seconds(1)},
+    {"segundos", seconds(1)},
+    {"minuto", minutes(1)},
+    {"minutos", minutes(1)},
+    {"hora", hours(1)},
+    {"horas", hours(1)},
+    {"d\xC3\xAD"
+     "a",
+     kDay},
+    {"dia", kDay},
+    {"mes", kDay * 30},
+    {"секунд", seconds(1)},
+    {"секунды", seconds(1)},
+    {"минуту", minutes(1)},
+    {"минут", minutes(1)},
+    {"минуты", minutes(1)},
+    {"час", hours(1)},
+    {"часа", hours(1)},
+    {"часов", hours(1)},
+    {"день", kDay},
+});
+
+struct RoleRow {
+  std::string_view words;  // one space between them
+  Roles roles;
+};
+constexpr std::array kRoleRows = std::to_array<RoleRow>({
+    // What a provider asks for begins with one of these.
+    {"add upgrade upgrading visit contact see check refer consider increase reduce go purchase buy "
+     "subscribe enable switch learn view manage need want unlock submit for to if get link set "
+     "apply navigate email create recharge top register update move renew head adjust monitor note",
+     kBeginsAdvice},
+    {"for to if", kFrontAdvice},
+    // These only behind "please": alone they begin statements too.
+    {"request use try reach make wait limit review", kPoliteAdvice},
+    {"please", kPlease},
+    {"please or and", kJoins},
+    {"can may to", kModal},
+    {"per a an each every by one within last pro par por в this rolling requests", kOpensWindow},
+    {"allocated quota limit budget", kAllowanceWord},
+    {"in after wait again about approximately another next least retry for en dans через around "
+     "resets",
+     kOpensWait},
+    {"again retry retrying retried wait waiting reset resets resetting available replenished "
+     "refreshed refreshes refill refills renews renewed unlocks back resume resumes allowed lifted "
+     "access erneut réessayer réessayez nouveau intente inténtelo novamente через nuevo novo regen",
+     kWaitTrigger},
+    {"in after for about approximately another at least the next of period within is approx around "
+     "roughly only time be will until a an on dans en em and then window seconds through",
+     kWaitFiller},
+    {"before erneut and until then remaining", kAfterwards},
+    {"try trying again sending making versuchen", kTriesAgain},
+    {"limit requested afford", kNumbered},
+    {"rpm rpd", kNamesRequests},
+    {"tpm tpd", kNamesTokens},
+    {"for", kForWord},
+});
+
+// All bytes of a short word, its ends of a longer one.
+std::uint64_t Bytes(std::string_view word) noexcept {
+  const auto load = [&word](std::size_t at, auto value) {
+    std::memcpy(&value, word.data() + at, sizeof(value));
+    return std::uint64_t{value};
+  };
+  const std::size_t size = word.size();
+  if (size >= 8) return load(0, std::uint64_t{}) ^ (load(size - 8, std::uint64_t{}) << 1);
+  if (size >= 4) return load(0, std::uint32_t{}) | (load(size - 4, std::uint32_t{}) << 32);
+  if (size >= 2) return load(0, std::uint16_t{}) | (load(size - 2, std::uint16_t{}) << 16);
+  return size == 1 ? load(0, std::uint8_t{}) : 0;
+}
+
+// An open hash table over all known words, because every word of every refusal is looked up.
+class Lexicon {
+ public:
+  Lexicon() {
+    AddTerms();
+    for (const RoleRow& row : kRoleRows) {
+      for (const std::string_view word : base::Split(row.words, ' '))
+        Entry(word).roles |= row.roles;
+    }
+    for (const Unit& unit : kUnits) Entry(unit.word).unit = unit.span;
+    AddPlurals();
+    AddRuns();
+  }
+
+  const Lexeme* Find(std::string_view word) const noexcept {
+    const std::uint64_t hash = Hash(word);
+    for (std::size_t slot = hash % kSlots; slots_[slot].index != 0; slot = (slot + 1) % kSlots) {
+      if (slots_[slot].tag != Tag(hash)) continue;
+      const Lexeme& found = lexemes_[slots_[slot].index];
+      if (found.word == word) return &found;
+    }
+    return &lexemes_[0];
+  }
+
+  Concepts ReadRun(std::string_view run) const noexcept {
+    Concepts found = 0;
+    for (std::size_t at = 0; at + kCharacter <= run.size(); ++at) {
+      if (static_cast<unsigned char>(run[at]) < 0xE3) continue;
+      const std::string_view rest = run.substr(at);
+      std::size_t slot = Hash(rest.substr(0, kCharacter)) % kRunSlots;
+      for (; run_slots_[slot].end != 0; slot = (slot + 1) % kRunSlots) {
+        const Slot& candidates = run_slots_[slot];
+        if (!base::StartsWith(rest, runs_[candidates.begin].words.substr(0, kCharacter))) continue;
+        for (std::size_t i = candidates.begin; i < candidates.end; ++i) {
+          if (base::StartsWith(rest, runs_[i].words)) found |= runs_[i].concepts;
+        }
+        break;
+      }
+    }
+    return found;
+  }
+
+ private:
+  struct Place {
+    std::uint16_t index = 0;
+    std::uint16_t tag = 0;
+  };
+  struct Slot {
+    std::uint16_t begin = 0;
+    std::uint16_t end = 0;
+  };
+  static constexpr std::size_t kSlots = 4096;
+  static constexpr std::size_t kRunSlots = 512;
+  static constexpr std::size_t kCharacter = 3;  // bytes of one
+
+  static std::uint64_t Hash(std::string_view word) noexcept {
+    const std::uint64_t mixed = (Bytes(word) + word.size()) * 0x9E3779B97F4A7C15ULL;
+    return mixed ^ (mixed >> 32);
+  }
+  static std::uint16_t Tag(std::uint64_t hash) noexcept {
+    return static_cast<std::uint16_t>(hash >> 48);
+  }
+
+  Lexeme& Entry(std::string_view word) {
+    std::size_t slot = Hash(word) % kSlots;
+    for (; slots_[slot].index != 0; slot = (slot + 1) % kSlots) {
+      if (lexemes_[slots_[slot].index].word == word) return lexemes_[slots_[slot].index];
+    }
+    slots_[slot] = {static_cast<std::uint16_t>(lexemes_.size()), Tag(Hash(word))};
+    lexemes_.push_back({word, Duration(0), 0, {}});
+    return lexemes_.back();
+  }
+
+  void AddTerms() {
+    terms_.reserve(Terms().size());
+    for (const Term& term : Terms()) {
+      LexiconTerm entry;
+      entry.concepts = term.concepts;
+      for (const std::string_view word : base::Split(term.words, ' ')) {
+        entry.words[entry.count++] = word;
+      }
+      terms_.push_back(entry);
+    }
+    std::stable_sort(terms_.begin(), terms_.end(), [](const LexiconTerm& a, const LexiconTerm& b) {
+      return a.words[0] != b.words[0] ? a.words[0] < b.words[0] : a.count > b.count;
+    });
+    const std::span<const LexiconTerm> all = terms_;
+    for (std::size_t i = 0; i < all.size();) {
+      std::size_t end = i;
+      while (end < all.size() && all[end].words[0] == all[i].words[0]) ++end;
+      Entry(all[i].words[0]).terms = all.subspan(i, end - i);
+      i = end;
+    }
+  }
+
+  // The plural of a word with terms has them too, unless it has some of its own.
+  void AddPlurals() {
+    plurals_.reserve(lexemes_.size());
+    for (std::size_t i = 1, size = lexemes_.size(); i < size; ++i) {
+      const std::span<const LexiconTerm> terms = lexemes_[i].terms;
+      if (terms.empty() || terms[0].words[0].size() < 3) continue;
+      if (terms[0].words[0] != lexemes_[i].word) continue;  // a plural itself
+      plurals_.push_back(std::string(lexemes_[i].word) + "s");
+      Lexeme& plural = Entry(plurals_.back());
+      if (plural.terms.empty()) plural.terms = terms;
+    }
+  }
+
+  void AddRuns() {
+    runs_.assign(RunTerms().begin(), RunTerms().end());
+    const auto head = [](const Term& term) { return term.words.substr(0, kCharacter); };
+    std::stable_sort(runs_.begin(), runs_.end(),
+                     [&](const Term& a, const Term& b) { return head(a) < head(b); });
+    for (std::size_t i = 0; i < runs_.size();) {
+      std::size_t end = i;
+      while (end < runs_.size() && head(runs_[end]) == head(runs_[i])) ++end;
+      std::size_t slot = Hash(head(runs_[i])) % kRunSlots;
+      while (run_slots_[slot].end != 0) slot = (slot + 1) % kRunSlots;
+      run_slots_[slot] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(end)};
+      i = end;
+    }
+  }
+
+  std::vector<LexiconTerm> terms_;
+  std::vector<std::string> plurals_;
+  std::vector<Lexeme> lexemes_{1};  // the first is the unknown word
+  std::vector<Term> runs_;
+  std::array<Place, kSlots> slots_{};
+  std::array<Slot, kRunSlots> run_slots_{};
+};
+
+const Lexicon& TheLexicon() {
+  static const Lexicon lexicon;
+  return lexicon;
+}
+
+}  // namespace
+
+const Lexeme* FindLexeme(std::string_view word) { return TheLexicon().Find(word); }
+
+Concepts ReadRun(std::string_view run) { return TheLexicon().ReadRun(run); }
+
+}  // namespace hotel::decide

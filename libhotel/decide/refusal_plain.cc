@@ -1,0 +1,99 @@
+#include "libhotel/decide/refusal_plain.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "libhotel/base/strings.h"
+
+namespace hotel::decide {
+namespace {
+
+void AppendUtf8(unsigned code, std::string* out) {
+  if (code < 0x80) {
+    out->push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out->push_back(static_cast<char>(0xC0 | (code >> 6)));
+    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  } else {
+    out->push_back(static_cast<char>(0xE0 | (code >> 12)));
+    out->push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
+    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
+  }
+}
+
+// The four hex digits at the start of `text`; false when there are none.
+bool ReadHex4(std::string_view text, unsigned* code) {
+  if (text.size() < 4) return false;
+  *code = 0;
+  for (const char c : text.substr(0, 4)) {
+    const char lower = base::AsciiLower(c);
+    if (base::IsAsciiDigit(c)) {
+      *code = *code * 16 + static_cast<unsigned>(c - '0');
+    } else if (lower >= 'a' && lower <= 'f') {
+      *code = *code * 16 + static_cast<unsigned>(lower - 'a' + 10);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Eight bytes at once: sets the bit between the cases where a byte is in A-Z.
+std::uint64_t LowerEight(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+  constexpr std::uint64_t kHighs = kOnes * 0x80;
+  const std::uint64_t low7 = bytes & ~kHighs;
+  const std::uint64_t from_a = low7 + kOnes * (0x80 - 'A');
+  const std::uint64_t above_z = low7 + kOnes * (0x7F - 'Z');
+  const std::uint64_t upper = (from_a ^ above_z) & ~bytes & kHighs;
+  return bytes | (upper >> 2);
+}
+
+}  // namespace
+
+void AppendPlain(std::string_view text, std::string* out) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool html = first != std::string_view::npos && text[first] == '<';
+  std::size_t tag = html ? first : text.size();
+  for (std::size_t i = 0; i < text.size();) {
+    if (tag < i) tag = std::min(text.find('<', i), text.size());
+    const std::size_t next = std::min({text.find('\\', i), tag, text.size()});
+    out->append(text.substr(i, next - i));
+    i = next;
+    if (i == text.size()) break;
+    if (text[i] == '<') {
+      const std::size_t close = text.find('>', i);
+      out->push_back('\n');
+      i = close == std::string_view::npos ? text.size() : close + 1;
+      continue;
+    }
+    while (i < text.size() && text[i] == '\\') ++i;
+    if (i == text.size()) break;
+    unsigned code = 0;
+    if (text[i] == 'u' && ReadHex4(text.substr(i + 1), &code)) {
+      if (code >= 0xD800 && code < 0xE000) code = ' ';  // half of a pair: no word has one
+      AppendUtf8(code == 0 ? ' ' : code, out);
+      i += 5;
+    } else if (text[i] == 'n' || text[i] == 'r' || text[i] == 't') {
+      out->push_back('\n');
+      ++i;
+    } else {
+      out->push_back(text[i++]);
+    }
+  }
+}
+
+void AppendLower(std::string_view text, std::string* out) {
+  std::size_t at = out->size();
+  out->append(text);
+  std::uint64_t bytes = 0;
+  for (; at + sizeof(bytes) <= out->size(); at += sizeof(bytes)) {
+    std::memcpy(&bytes, out->data() + at, sizeof(bytes));
+    bytes = LowerEight(bytes);
+    std::memcpy(out->data() + at, &bytes, sizeof(bytes));
+  }
+  for (; at < out->size(); ++at) (*out)[at] = base::AsciiLower((*out)[at]);
+}
+
+}  // namespace hotel::decide
