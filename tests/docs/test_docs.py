@@ -37,6 +37,16 @@ class Docs(unittest.TestCase):
     def test_the_demo_loads(self):
         self.assertEqual(check(ROOT / "server/demo.yaml"), (0, ""))
 
+    def test_the_examples_load_with_the_variables_they_name_and_not_without(self):
+        found = sorted((ROOT / "examples").glob("*.yaml"))
+        self.assertTrue(found)
+        for path in found:
+            with self.subTest(example=path.name):
+                text = path.read_text(encoding="utf-8")
+                names = re.findall(r"([A-Z_]+)=\.\.\.", text)
+                self.assertEqual(check(path, **{name: "vk-0123456789abcdef" for name in names}), (0, ""))
+                self.assertEqual(check(path)[0], 2)
+
     def test_the_program_in_the_readme_is_the_example(self):
         example = (ROOT / "examples/minimal/main.cc").read_text(encoding="utf-8")
         code = example[example.index("#include"):]
