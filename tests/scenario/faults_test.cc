@@ -2,6 +2,8 @@
 // exactly one answer, every permit and every exchange given back (the harness checks the books).
 #include "tests/scenario/frames.h"
 #include "tests/scenario/harness.h"
+#include "tests/scenario/options.h"
+#include "tests/scenario/refusals.h"
 #include "tests/support/catch.h"
 
 namespace hotel::scenario {
@@ -17,6 +19,9 @@ std::vector<Fault> Faults() {
       {"refused", Script::Refused()},
       {"reset", Script::Reset()},
       {"503", Script::Json(503, "{}")},
+      {"busy", Busy(2)},
+      {"spent", SpentWindow()},
+      {"unknown 429", Mute()},
       {"402", Script::Json(402, "{}")},
       {"404", Script::Json(404, "{}")},
       {"400", Script::Json(400, R"({"error":{"message":"no"}})")},
@@ -115,6 +120,76 @@ TEST_CASE("every exchange from the Nth on fails, for every N: one answer each") 
       // F017: retry.max_retries for each candidate, and one repeat of the last for each request.
       const std::size_t tries = 1 + 2;
       CHECK(h.upstreams.seen().size() <= (3 + 3 + 1 + 3) * tries + 4);
+    }
+  }
+}
+
+/// Settings under which a request's way is another one.
+std::vector<std::pair<const char*, Settings>> Ways() {
+  Settings race = FailoverFirst();
+  race.global.hedging = {true, milliseconds(100)};
+  Settings repeats = RetryFirst({{"resilience.retry.streaming", "before_commit"}});
+  return {{"a race", race},
+          {"retry_first", RetryFirst()},
+          {"repeats of streams too", repeats},
+          {"one probe at a time",
+           FailoverFirst({{"circuit_breaker_threshold", "1"},
+                          {"resilience.circuit_breaker.half_open_max_in_flight", "1"}})}};
+}
+
+TEST_CASE("the same in a race, with repeats, with probes: one answer each, the books balance") {
+  for (const auto& [way, settings] : Ways()) {
+    for (const Fault& fault : Faults()) {
+      for (const std::size_t from : {0, 1, 2, 4}) {
+        INFO(way << ", " << fault.what << " from exchange " << from);
+        Harness h(settings);
+        h.Demo({"u1", "u2", "u3"});
+        Serve(
+            h, [from](std::size_t i) { return i >= from && i < from + 6; }, fault.script);
+        for (int round = 0; round < 2; ++round) {
+          std::vector<Client> clients = Traffic(h);
+          for (Client& client : clients) {
+            h.Wait(client);
+            CHECK(IsPlausible(client.status()));
+            if (!client.sink->end.complete) {
+              CHECK(client.body().find("[DONE]") == std::string::npos);
+            }
+          }
+          h.loop.Advance(minutes(2));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("one slot each: whoever fails or leaves, the line moves on and nobody is lost") {
+  for (const Fault& fault : Faults()) {
+    for (const bool leave : {false, true}) {
+      INFO(fault.what << (leave ? ", two leave" : ""));
+      Harness h;
+      h.Demo({"u1", "u2", "u3"});
+      for (const char* name : {"u1", "u2", "u3"}) {
+        ProviderSpec spec;
+        spec.name = name;
+        spec.type = "openai";
+        spec.base_url = "https://" + spec.name + ".test/v1";
+        spec.max_in_flight = 1;
+        REQUIRE(h.store->UpsertProvider(spec).ok());
+      }
+      Serve(
+          h, [](std::size_t i) { return i % 3 == 1; }, fault.script);
+      std::vector<Client> clients;
+      for (int i = 0; i < 3; ++i) {
+        for (Client& client : Traffic(h)) clients.push_back(std::move(client));
+      }
+      if (leave) {
+        clients[1].call->Cancel();
+        clients[8].call->Cancel();
+      }
+      for (std::size_t i = 0; i < clients.size(); ++i) {
+        h.Wait(clients[i]);
+        if (!leave) CHECK(IsPlausible(clients[i].status()));
+      }
     }
   }
 }

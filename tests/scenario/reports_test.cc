@@ -175,6 +175,45 @@ TEST_CASE("F117 no member of a client's body changes the gateway's own timeouts"
   }
 }
 
+TEST_CASE("F143 nothing of a provider's head reaches a client but what is meant for it") {
+  const HeaderList odd = {{"content-type", "application/json"},
+                          {"set-cookie", "s=1"},
+                          {"server", "nginx"},
+                          {"openai-organization", "acme"},
+                          {"access-control-allow-origin", "*"},
+                          {"location", "https://evil.test/"},
+                          {"x-secret", "1"},
+                          {"x-hotel-provider", "forged"}};
+  for (const int status : {200, 400, 503}) {
+    Harness h;
+    Script script = Script().Head(status, odd);
+    script.Bytes(status == 200 ? BytesOf(Script::Chat("x")) : R"({"error":{"message":"no"}})")
+        .End();
+    h.Demo({"u1"}).On("u1", script);
+    const Client client = h.Ask();
+    CHECK(client.status() == status);
+    for (const Header& header : client.sink->head.headers) {
+      INFO(header.name);
+      CHECK((header.name == "content-type" || header.name.rfind("x-hotel-", 0) == 0));
+      CHECK(header.value != "forged");
+    }
+  }
+}
+
+TEST_CASE("F197 the rest of a large refusal is not downloaded") {
+  Harness h;
+  Script large;
+  large.Head(503);
+  for (int i = 0; i < 80; ++i) large.Bytes(std::string(65536, 'x')).After(milliseconds(10));
+  h.Demo({"u1", "u2"}).On("u1", large.End()).On("u2", Script::Chat("Good day"));
+  const Client client = h.Ask();
+  CHECK(client.status() == 200);
+  CHECK(client.took < milliseconds(250));
+  CHECK(h.Seen("u1").cancelled);
+  CHECK(h.upstreams.open() == 0);
+  CHECK(h.record().attempts[0].detail.size() <= 160);
+}
+
 TEST_CASE("R92 the recipe by its own name: a virtual model over two models of one provider") {
   Harness h(RetryFirst(
       {{"resilience.retry.max_retries", "2"}, {"resilience.circuit_breaker.scope", "model"}}));
