@@ -278,6 +278,25 @@ TEST_CASE("a repeat and a line at the same time: whoever comes first") {
   CHECK(shorter.finish().how == How::kServed);
 }
 
+TEST_CASE("a repeat that falls due while a question is open waits for its answer") {
+  EngineSettings settings = WithSlots();
+  settings.failover.wait_saturated = true;
+  MachineRun run(2, false, settings);
+  run.refuse[0] = Busy();
+  run.Go().EndWith(Saturated(seconds(8)));
+  run.refuse.clear();
+  run.admit = false;
+  run.Feed(SlotFree{0});
+  CHECK(run.Words() == "ask");
+  run.Advance(seconds(8));
+  CHECK(run.Words().empty());
+  CHECK(*run.machine->next_wake() > run.now);  // no busy loop
+  run.Feed(Refused{1, run.now + seconds(1)});
+  run.Sleep();
+  CHECK(run.Words() == "ask");
+  CHECK(run.Get<AskAdmission>()->candidate == 1);
+}
+
 TEST_CASE("a last candidate whose provider became busy meanwhile is waited for") {
   EngineSettings settings = WithSlots();
   settings.failover.last_candidate_statuses.AddCode(503);

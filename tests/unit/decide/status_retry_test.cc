@@ -156,6 +156,16 @@ TEST_CASE(
   CHECK(run.finish().reason == Reason::kUpstreamStatus);
   CHECK(run.Terminal().status == 503);
 
+  // A wait that would end at the deadline leaves no time for a try.
+  settings.retry.initial_backoff = seconds(4);
+  MachineRun exact(1, false, settings);
+  exact.Go().EndWith(Status(503));
+  CHECK(exact.Words() == "verdict finish");
+  settings.retry.initial_backoff = seconds(4) - Duration(1);
+  MachineRun fits(1, false, settings);
+  fits.Go().EndWith(Status(503));
+  CHECK(fits.Words().empty());
+
   settings.timeouts.request_timeout = seconds(600);
   MachineRun cut(1, false, settings);
   cut.plan.arrival = cut.now - seconds(1199);
