@@ -4,6 +4,7 @@
 #include "tests/scenario/harness.h"
 #include "tests/scenario/options.h"
 #include "tests/scenario/refusals.h"
+#include "tests/scenario/slots.h"
 #include "tests/support/catch.h"
 
 namespace hotel::scenario {
@@ -168,14 +169,7 @@ TEST_CASE("one slot each: whoever fails or leaves, the line moves on and nobody 
       INFO(fault.what << (leave ? ", two leave" : ""));
       Harness h;
       h.Demo({"u1", "u2", "u3"});
-      for (const char* name : {"u1", "u2", "u3"}) {
-        ProviderSpec spec;
-        spec.name = name;
-        spec.type = "openai";
-        spec.base_url = "https://" + spec.name + ".test/v1";
-        spec.max_in_flight = 1;
-        REQUIRE(h.store->UpsertProvider(spec).ok());
-      }
+      for (const char* name : {"u1", "u2", "u3"}) Ceiling(h, name, 1);
       Serve(
           h, [](std::size_t i) { return i % 3 == 1; }, fault.script);
       std::vector<Client> clients;

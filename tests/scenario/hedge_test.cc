@@ -5,6 +5,7 @@
 #include "tests/scenario/harness.h"
 #include "tests/scenario/options.h"
 #include "tests/scenario/refusals.h"
+#include "tests/scenario/slots.h"
 #include "tests/support/catch.h"
 
 namespace hotel::scenario {
@@ -127,12 +128,7 @@ TEST_CASE("F031 a candidate at its window does not join; who runs goes on") {
   Harness h(Racing(milliseconds(100)));
   h.Demo({"u1", "u2"}).On("u1", FirstWordAfter(seconds(1), "x"));
   h.On("u2", Open({Text("x")}).After(seconds(20)).Bytes(Bytes({Fin(), Done()})).End());
-  ProviderSpec spec;
-  spec.name = "u2";
-  spec.type = "openai";
-  spec.base_url = "https://u2.test/v1";
-  spec.max_in_flight = 1;
-  REQUIRE(h.store->UpsertProvider(spec).ok());
+  Ceiling(h, "u2", 1);
   Client holder = h.Chat("u2/m", true);
   h.loop.RunUntilIdle();
   const Client client = h.Ask("hotel/demo", true);
@@ -148,12 +144,7 @@ TEST_CASE("seed 000 hedging: busy candidates get the bounded wait for a slot all
   h.Demo({"u1", "u2"});
   for (const char* name : {"u1", "u2"}) {
     h.On(name, Open({Text("x")}).After(seconds(20)).Bytes(Bytes({Fin(), Done()})).End());
-    ProviderSpec spec;
-    spec.name = name;
-    spec.type = "openai";
-    spec.base_url = "https://" + spec.name + ".test/v1";
-    spec.max_in_flight = 1;
-    REQUIRE(h.store->UpsertProvider(spec).ok());
+    Ceiling(h, name, 1);
   }
   Client one = h.Chat("u1/m", true);
   Client two = h.Chat("u2/m", true);
@@ -284,6 +275,20 @@ TEST_CASE("F113 a hedge that lost is neither a failure nor a credit") {
   CHECK(h.Circuit("u1") == "closed 2");
   h.Ask("hotel/demo", true);
   CHECK(h.Circuit("u1") == "open 3");
+}
+
+TEST_CASE("hedging: when everybody in a race has failed, the last one is asked once more, alone") {
+  Harness h(Racing(seconds(1)));
+  h.Demo({"u1", "u2"}).On("u1", Script::Json(503, "")).On("u2", Script::Json(503, ""));
+  h.On("u2", FirstWordAfter(Duration(0), "x"));
+  const Client client = h.Ask("hotel/demo", true);
+  CHECK(client.status() == 200);
+  CHECK(client.took >= milliseconds(500));
+  CHECK(client.took < seconds(1));
+  CHECK(h.Trail() == Lines{"0 u1 503 charge provider_error", "1 u2 503 charge provider_error",
+                           "2 u2 200 success -"});
+  CHECK(h.record().attempts[1].hedged);
+  CHECK_FALSE(h.record().attempts[2].hedged);
 }
 
 }  // namespace
