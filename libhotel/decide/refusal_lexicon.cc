@@ -128,17 +128,21 @@ constexpr std::array kRoleRows = std::to_array<RoleRow>({
     {"for", kForWord},
 });
 
-// All bytes of a short word, its ends of a longer one.
-std::uint64_t Bytes(std::string_view word) noexcept {
-  const auto load = [&word](std::size_t at, auto value) {
-    std::memcpy(&value, word.data() + at, sizeof(value));
-    return std::uint64_t{value};
-  };
+template <class Unsigned>
+inline std::uint64_t Load(const char* data) noexcept {
+  Unsigned value;
+  std::memcpy(&value, data, sizeof(value));
+  return value;
+}
+
+// One to one for words of up to eight bytes of the same length; the ends of a longer one.
+inline std::uint64_t Bytes(std::string_view word) noexcept {
+  const char* const data = word.data();
   const std::size_t size = word.size();
-  if (size >= 8) return load(0, std::uint64_t{}) ^ (load(size - 8, std::uint64_t{}) << 1);
-  if (size >= 4) return load(0, std::uint32_t{}) | (load(size - 4, std::uint32_t{}) << 32);
-  if (size >= 2) return load(0, std::uint16_t{}) | (load(size - 2, std::uint16_t{}) << 16);
-  return size == 1 ? load(0, std::uint8_t{}) : 0;
+  if (size >= 8) return Load<std::uint64_t>(data) ^ (Load<std::uint64_t>(data + size - 8) << 1);
+  if (size >= 4) return Load<std::uint32_t>(data) | (Load<std::uint32_t>(data + size - 4) << 32);
+  if (size >= 2) return Load<std::uint16_t>(data) | (Load<std::uint16_t>(data + size - 2) << 16);
+  return size == 1 ? Load<std::uint8_t>(data) : 0;
 }
 
 // An open hash table over all known words, because every word of every refusal is looked up.
@@ -156,11 +160,13 @@ class Lexicon {
   }
 
   const Lexeme* Find(std::string_view word) const noexcept {
-    const std::uint64_t hash = Hash(word);
+    const std::uint64_t bytes = Bytes(word);
+    const std::uint64_t hash = Mix(bytes, word.size());
     for (std::size_t slot = hash % kSlots; slots_[slot].index != 0; slot = (slot + 1) % kSlots) {
       if (slots_[slot].tag != Tag(hash)) continue;
       const Lexeme& found = lexemes_[slots_[slot].index];
-      if (found.word == word) return &found;
+      if (found.bytes != bytes || found.word.size() != word.size()) continue;
+      if (word.size() <= sizeof(bytes) || found.word == word) return &found;
     }
     return &lexemes_[0];
   }
@@ -196,9 +202,12 @@ class Lexicon {
   static constexpr std::size_t kRunSlots = 512;
   static constexpr std::size_t kCharacter = 3;  // bytes of one
 
-  static std::uint64_t Hash(std::string_view word) noexcept {
-    const std::uint64_t mixed = (Bytes(word) + word.size()) * 0x9E3779B97F4A7C15ULL;
+  static std::uint64_t Mix(std::uint64_t bytes, std::size_t size) noexcept {
+    const std::uint64_t mixed = (bytes + size) * 0x9E3779B97F4A7C15ULL;
     return mixed ^ (mixed >> 32);
+  }
+  static std::uint64_t Hash(std::string_view word) noexcept {
+    return Mix(Bytes(word), word.size());
   }
   static std::uint16_t Tag(std::uint64_t hash) noexcept {
     return static_cast<std::uint16_t>(hash >> 48);
@@ -210,7 +219,7 @@ class Lexicon {
       if (lexemes_[slots_[slot].index].word == word) return lexemes_[slots_[slot].index];
     }
     slots_[slot] = {static_cast<std::uint16_t>(lexemes_.size()), Tag(Hash(word))};
-    lexemes_.push_back({word, Duration(0), 0, {}});
+    lexemes_.push_back({word, Bytes(word), Duration(0), 0, {}});
     return lexemes_.back();
   }
 
@@ -279,7 +288,10 @@ const Lexicon& TheLexicon() {
 
 }  // namespace
 
-const Lexeme* FindLexeme(std::string_view word) { return TheLexicon().Find(word); }
+void Recognize(std::span<Word> words) {
+  const Lexicon& lexicon = TheLexicon();
+  for (Word& word : words) word.lexeme = lexicon.Find(word.text);
+}
 
 Concepts ReadRun(std::string_view run) { return TheLexicon().ReadRun(run); }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -201,6 +203,17 @@ constexpr bool PassiveIsEnough() {
 
 static_assert(!PassiveIsEnough(), "a row would never be found");
 
+// Bit i of an entry: row i asks for that concept first.
+constexpr std::array kRowsByConcept = [] {
+  std::array<std::uint64_t, 64> rows{};
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (kRows[i].all == kFound || kRows[i].none == kFound) continue;
+    rows[static_cast<std::size_t>(std::countr_zero(kRows[i].all))] |= std::uint64_t{1} << i;
+  }
+  return rows;
+}();
+static_assert(kRows.size() <= 64);
+
 struct CodeRow {
   std::string_view code;
   std::string_view key;
@@ -268,9 +281,14 @@ const PhraseRow* MatchClause(Concepts states) {
   const bool gone =
       (states & kLack) != 0 && (states & kShort) == 0 &&
       ((states & kMoney) != 0 || ((states & kQuota) != 0 && (states & kConcurrent) == 0));
-  for (const PhraseRow& row : kRows) {
+  std::uint64_t candidates = 0;
+  for (Concepts rest = states; rest != 0; rest &= rest - 1) {
+    candidates |= kRowsByConcept[static_cast<std::size_t>(std::countr_zero(rest))];
+  }
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const PhraseRow& row = kRows[static_cast<std::size_t>(std::countr_zero(candidates))];
     if (gone && row.weight == Weight::kIsBusy) continue;
-    if (row.all == kFound || row.none == kFound || (states & row.all) != row.all) continue;
+    if ((states & row.all) != row.all) continue;
     if (row.any != 0 && (states & row.any) == 0) continue;
     if (row.any_too != 0 && (states & row.any_too) == 0) continue;
     if ((states & row.none) == 0) return &row;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
 
 #include "hotel/rate_limit.h"
 
@@ -24,6 +27,7 @@ constexpr std::uint8_t kDigit = 4;
 constexpr std::uint8_t kIdeograph = 8;
 // First byte of a typographic mark: dash, curly quote, middle dot, no-break space.
 constexpr std::uint8_t kMark = 16;
+constexpr std::uint8_t kNameByte = 32;  // of an identifier
 constexpr std::array kClasses = [] {
   std::array<std::uint8_t, 256> classes{};
   for (unsigned c = 0; c < classes.size(); ++c) {
@@ -31,6 +35,9 @@ constexpr std::array kClasses = [] {
     if (c >= 'A' && c <= 'Z') classes[c] |= kLetter | kUpper;
     if (c >= '0' && c <= '9') classes[c] |= kDigit;
     if (c >= 0xE3) classes[c] |= kIdeograph;
+    if (c < 0x80 && ((classes[c] & (kLetter | kDigit)) != 0 || c == '_' || c == '-')) {
+      classes[c] |= kNameByte;
+    }
     if (c == 0xE2 || c == 0xC2) classes[c] |= kMark;
   }
   return classes;
@@ -47,6 +54,26 @@ constexpr std::string_view kFullStop = "\xE3\x80\x82";
 
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 bool IsSentenceMark(char c) { return c == '.' || c == '!' || c == '?' || c == ';'; }
+
+// The end of the run of a-z that begins at `pos`, found eight bytes at a time.
+std::size_t SkipLower(std::string_view text, std::size_t pos) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+  constexpr std::uint64_t kHighs = kOnes * 0x80;
+  std::uint64_t bytes = 0;
+  for (; pos + sizeof(bytes) <= text.size(); pos += sizeof(bytes)) {
+    std::memcpy(&bytes, text.data() + pos, sizeof(bytes));
+    const std::uint64_t low7 = bytes & ~kHighs;
+    const std::uint64_t from_a = low7 + kOnes * (0x80 - 'a');
+    const std::uint64_t above_z = low7 + kOnes * (0x7F - 'z');
+    const std::uint64_t other = (~(from_a ^ above_z) | bytes) & kHighs;
+    if (other == 0) continue;
+    const int bits = std::endian::native == std::endian::little ? std::countr_zero(other)
+                                                                : std::countl_zero(other);
+    return pos + static_cast<std::size_t>(bits) / 8;
+  }
+  while (pos < text.size() && text[pos] >= 'a' && text[pos] <= 'z') ++pos;
+  return pos;
+}
 
 }  // namespace
 
@@ -81,20 +108,28 @@ std::string_view RefusalText::Value(std::string_view name) const noexcept {
 
 void RefusalText::EndClause(ClauseKind kind) {
   if (clause_begin_ == words_.size()) return;
-  for (std::size_t i = clause_begin_; i < words_.size(); ++i) {
-    words_[i].lexeme = FindLexeme(words_[i].text);
-  }
+  Recognize(std::span(words_).subspan(clause_begin_));
   clauses_.push_back({clause_begin_, words_.size(), kind});
   clause_begin_ = words_.size();
 }
 
-// At a closing quote: when a colon follows, what stands between it and the quote before is a name.
-// Returns where to go on, or npos when it is none.
-std::size_t RefusalText::ReadName(std::size_t quote, std::size_t start, ClauseKind* kind) {
+// At an opening quote: where the closing one is when an identifier and a colon stand behind it, as
+// nearly always in JSON; npos when not.
+std::size_t RefusalText::SimpleName(std::size_t open) const noexcept {
   const std::size_t size = flat_.size();
+  std::size_t pos = open + 1;
+  while (pos < size && (ClassOf(flat_[pos]) & kNameByte) != 0) ++pos;
+  const bool name = pos + 1 < size && pos - open - 1 <= kMaxFieldName && pos > open + 1 &&
+                    flat_[pos] == flat_[open] && flat_[pos + 1] == ':';
+  return name ? pos : std::string::npos;
+}
+
+// At a closing quote: where the opening one is when a name stands between and a colon follows; npos
+// when not.
+std::size_t RefusalText::OpeningQuote(std::size_t quote, std::size_t start) const noexcept {
   std::size_t colon = quote + 1;
-  while (colon < size && IsAsciiSpace(flat_[colon])) ++colon;
-  if (colon >= size || flat_[colon] != ':') return std::string::npos;
+  while (colon < flat_.size() && IsAsciiSpace(flat_[colon])) ++colon;
+  if (colon >= flat_.size() || flat_[colon] != ':') return std::string::npos;
   std::size_t open = quote;
   const std::size_t last = std::max(start, quote - std::min(quote, kMaxFieldName + 1));
   do {
@@ -102,16 +137,22 @@ std::size_t RefusalText::ReadName(std::size_t quote, std::size_t start, ClauseKi
     --open;
     if (flat_[open] == ' ' || flat_[open] == '\n' || flat_[open] == '\t') return std::string::npos;
   } while (flat_[open] != flat_[quote]);
+  return open + 1 < quote ? open : std::string::npos;
+}
+
+// Takes the name between two quotes, with a colon behind it, and its value unless that is prose.
+// Returns where to go on.
+std::size_t RefusalText::ReadName(std::size_t open, std::size_t quote, ClauseKind* kind) {
+  const std::size_t size = flat_.size();
   const std::string_view all = lower_;
   const std::string_view name = all.substr(open + 1, quote - open - 1);
-  if (name.empty()) return std::string::npos;
   // Its words are no prose.
   const char* const name_begin = lower_.data() + open;
   while (words_.size() > clause_begin_ && words_.back().text.data() > name_begin) {
     words_.pop_back();
   }
   EndClause(*kind);
-  std::size_t pos = colon + 1;
+  std::size_t pos = flat_.find(':', quote) + 1;
   while (pos < size && IsAsciiSpace(flat_[pos])) ++pos;
   const bool quoted = pos < size && IsQuote(flat_[pos]);
   const bool container = pos < size && (flat_[pos] == '{' || flat_[pos] == '[');
@@ -153,6 +194,8 @@ std::size_t RefusalText::ReadWord(std::size_t pos, char before) {
     }
   } else {
     for (++end; end < size; ++end) {
+      end = SkipLower(flat_, end);
+      if (end == size) break;
       const std::uint8_t here = ClassOf(flat_[end]);
       if ((here & (kLetter | kIdeograph | kMark)) != kLetter) break;
       if ((here & kUpper) == 0) continue;
@@ -204,9 +247,10 @@ void RefusalText::Tokenize(std::size_t begin, ClauseKind kind) {
       continue;
     }
     if (IsQuote(c)) {
-      const std::size_t next = ReadName(pos, begin, &kind);
-      if (next != std::string::npos) {
-        pos = next;
+      const std::size_t close = SimpleName(pos);
+      const std::size_t open = close == std::string::npos ? OpeningQuote(pos, begin) : pos;
+      if (open != std::string::npos) {
+        pos = ReadName(open, open == pos ? close : pos, &kind);
         before = ' ';
         continue;
       }

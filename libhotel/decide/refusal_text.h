@@ -15,19 +15,6 @@
 
 namespace hotel::decide {
 
-/// A word or number, lower case. Identifiers are taken apart at underscores, hyphens and changes of
-/// case ("PerDay" is two words), numbers at letters ("5h" is two).
-struct Word {
-  std::string_view text;
-  char before = ' ';               ///< the punctuation in front of it, ' ' when there is none
-  const Lexeme* lexeme = nullptr;  ///< what is known about it, never null in a RefusalText
-};
-
-/// A run of characters of a script that puts no spaces between words (U+3000 and above).
-inline bool IsRun(const Word& word) noexcept {
-  return static_cast<unsigned char>(word.text.front()) >= 0xE3;
-}
-
 /// Words [begin, end) between sentence ends, string ends and other hard breaks.
 struct Clause {
   std::size_t begin = 0;
@@ -61,7 +48,9 @@ class RefusalText {
 
  private:
   void Tokenize(std::size_t begin, ClauseKind kind);
-  std::size_t ReadName(std::size_t quote, std::size_t start, ClauseKind* kind);
+  std::size_t SimpleName(std::size_t open) const noexcept;
+  std::size_t OpeningQuote(std::size_t quote, std::size_t start) const noexcept;
+  std::size_t ReadName(std::size_t open, std::size_t quote, ClauseKind* kind);
   std::size_t ReadWord(std::size_t pos, char before);
   void EndClause(ClauseKind kind);
 

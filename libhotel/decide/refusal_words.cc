@@ -14,6 +14,7 @@ namespace {
 
 // A plural is the word it is the plural of.
 bool SameWord(std::string_view word, std::string_view term) {
+  if (word.front() != term.front()) return false;
   return word == term || (word.size() == term.size() + 1 && word.back() == 's' &&
                           word.substr(0, term.size()) == term);
 }
@@ -38,7 +39,8 @@ class ClauseReader {
         taken = term.count;
         break;
       }
-      *into |= Window(i);
+      // Most words are no unit at all.
+      if (word.lexeme->unit.count() != 0 || IsRun(word)) *into |= Window(i);
       i += taken;
     }
     // The name of an error says by itself that the limit in it was hit.
@@ -76,7 +78,6 @@ class ClauseReader {
   // "per minute", "/ day", "5-hour", "for 5 hour", "per 60s".
   Concepts Window(std::size_t at) const {
     const Word& word = words_[at];
-    // Most words are no unit at all.
     if (UnitOf(word, true).count() == 0) return 0;
     // The number in "20 / min" counts requests.
     const std::optional<double> number =
