@@ -123,6 +123,18 @@ TEST_CASE("R7 error_body provider: the client reads what the provider wrote") {
   CHECK(client.body() == words);
 }
 
+TEST_CASE("F095 R7 the hint of a refusal survives beside the provider's own words") {
+  const std::string words = R"({"error":{"message":"slow down"}})";
+  for (const auto& [status, hint] : {std::pair<int, const char*>{429, "30"}, {503, "120"}}) {
+    Harness h(RetryFirst({{"resilience.retry.max_retries", "0"}}));
+    h.Demo({"u1"}).On("u1", Refusal(status, words, {{"retry-after", hint}}));
+    const Client client = h.Ask();
+    CHECK(client.status() == status);
+    CHECK(client.body() == words);
+    CHECK(client.header("retry-after") == hint);
+  }
+}
+
 TEST_CASE("R8 a timeout of our own ends the attempt at once: 504, charged, fails over") {
   Harness h(RetryFirst({{"timeouts.request_timeout", "20s"}}));
   h.Demo({"u1", "u2"}).On("u1", Script().Hang()).On("u2", Script::Chat("Good day"));
