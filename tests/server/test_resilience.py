@@ -1,117 +1,33 @@
-"""Circuits, refusals, slots, repeats and virtual models through real sockets and in real time.
+"""Circuits, repeats, profiles and virtual models through real sockets and in real time.
 
 The rules are checked one by one in virtual time elsewhere; here it is the sidecar, its configuration and
 its environment that are under test. Cooldowns are short, and nothing is waited for but conditions.
 """
 
 import json
+import os
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from harness import (
-    HOTELD,
-    TestCase,
-    begin_stream,
-    chat,
-    config,
-    event,
-    send_chunk,
-    status,
-    wait_until,
+from harness import chat, config, HOTELD, KEY, status, wait_until
+from resilience import (
+    after,
+    asking,
+    Asking,
+    BUSY,
+    calls,
+    in_turn,
+    NO_PAUSE,
+    of_provider,
+    per_model,
+    ResilienceTest,
+    SPENT,
+    VAGUE,
+    virtual_model,
 )
-
-NO_PAUSE = "failover: {backoff: {initial: 0s}}"
-BUSY = {"error": {"message": "Too many concurrent requests, please slow down", "code": "concurrency_limit_exceeded"}}
-SPENT = {"error": {"message": "You exceeded your current quota", "type": "insufficient_quota"}}
-WINDOW = {"error": {"message": "You have reached your weekly usage limit"}}
-# Restates the status and says nothing else.
-VAGUE = {"error": {"message": "Rate limit exceeded"}}
-
-
-def asking(model, **more):
-    return dict({"model": model, "messages": [{"role": "user", "content": "hi"}]}, **more)
-
-
-def model_of(seen):
-    return json.loads(seen.body)["model"]
-
-
-def calls(upstream, model):
-    return sum(1 for seen in list(upstream.seen) if model_of(seen) == model)
-
-
-def after(seconds, script):
-    """`script`, that much later."""
-
-    def late(conn, seen, number):
-        time.sleep(seconds)
-        return script(conn, seen, number)
-
-    return late
-
-
-def per_model(scripts):
-    return lambda conn, seen, number: scripts[model_of(seen)](conn, seen, number)
-
-
-def in_turn(*scripts):
-    """One script a request; the last one stays."""
-    return lambda conn, seen, number: scripts[min(number, len(scripts) - 1)](conn, seen, number)
-
-
-def virtual_model(source, *targets, strategy="failover"):
-    lines = ["virtual_models:", "  - source: " + source, "    strategy: " + strategy, "    targets:"]
-    return "\n".join(lines + ["      - {model: %s}" % target for target in targets])
-
-
-def of_provider(text, name, lines):
-    """The configuration `text` with more lines under one provider."""
-    key = "    api_key: sk-%s-secret-0001\n" % name
-    assert key in text
-    return text.replace(key, key + "".join("    %s\n" % line for line in lines.splitlines()))
-
-
-class Asking(threading.Thread):
-    """A request that runs beside the test."""
-
-    def __init__(self, hoteld, body):
-        super().__init__(daemon=True)
-        self.hoteld, self.body, self.answer = hoteld, body, None
-        self.start()
-
-    def run(self):
-        self.answer = self.hoteld.chat(self.body)
-
-    @property
-    def done(self):
-        return self.answer is not None
-
-
-class ResilienceTest(TestCase):
-    def served_by(self, hoteld, body, provider):
-        got = hoteld.chat(body)
-        self.assertEqual((got.status, got.headers["x-hotel-provider"]), (200, provider), got.body)
-        return got
-
-    def trail(self, hoteld, got):
-        """The attempts of an answered request, from its line in the log."""
-        name = "request=" + got.headers["x-hotel-request-id"]
-        wait_until(lambda: name in hoteld.stderr(), "the request is in the log")
-        line = next(line for line in hoteld.stderr().splitlines() if name in line)
-        return line.partition('trail="')[2].split(" | ")
-
-    def events(self, hoteld, kind):
-        return [
-            line
-            for line in hoteld.stderr().splitlines()
-            if " event=circuit_breaker.%s " % kind in line
-        ]
-
-    def wait_event(self, hoteld, kind, count=1):
-        wait_until(lambda: len(self.events(hoteld, kind)) >= count, "the circuit is told as " + kind)
 
 
 class Recipes(ResilienceTest):
@@ -239,6 +155,36 @@ class TwoProfilesMeet(ResilienceTest):
         self.assertEqual(len(first.seen), 2)
         self.assertNotIn("tries=", self.trail(hoteld, probe.answer)[0])
 
+    def test_R53_a_probe_whose_client_leaves_gives_its_place_back(self):
+        def script(conn, seen, number):
+            if number == 0:
+                return status(500)(conn, seen, number)
+            if number > 1:
+                return chat()(conn, seen, number)
+            if conn.recv(1) == b"":
+                seen.closed.set()
+            return False
+
+        hoteld, (first, _) = self.group(
+            script,
+            chat(),
+            extra=NO_PAUSE + "\nresilience:\n  circuit_breaker:\n"
+            "    {failure_threshold: 1, timeout: 300ms, half_open_max_in_flight: 1}",
+        )
+        ask = asking("hotel/demo")
+        body = json.dumps(ask).encode()
+        self.served_by(hoteld, ask, "p2")
+        due = time.monotonic() + 0.3
+        wait_until(lambda: time.monotonic() > due, "the cooldown is over")
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", body)
+            wait_until(lambda: len(first.seen) == 2, "the probe is sent")
+        self.assertTrue(first.seen[1].closed.wait(10))
+        # The place is free at once, and nobody was charged: no new cooldown.
+        self.served_by(hoteld, ask, "p1")
+        self.wait_event(hoteld, "closed")
+        self.assertEqual(len(self.events(hoteld, "open")), 1)
+
     def test_without_a_limit_the_first_outcome_decides_for_all(self):
         fail, succeed = threading.Event(), threading.Event()
         self.addCleanup(fail.set)
@@ -313,137 +259,6 @@ class TwoProfilesMeet(ResilienceTest):
                 self.assertEqual(calls(first, "c"), 1 if provider == "p1" else 0)
 
 
-class Refusals(ResilienceTest):
-    def test_busy_moves_on_and_charges_nobody(self):
-        hoteld, (first, _) = self.group(
-            status(429, BUSY, [("Retry-After", "1")]),
-            chat(),
-            extra=NO_PAUSE + "\nresilience: {circuit_breaker: {failure_threshold: 1}}",
-        )
-        for _ in range(3):
-            got = self.served_by(hoteld, asking("hotel/demo"), "p2")
-            self.assertRegex(self.trail(hoteld, got)[0], r"^0 p1/model-p1 429 provider_saturated noop ")
-        self.assertEqual(len(first.seen), 3)
-        self.assertEqual(self.events(hoteld, "open"), [])
-
-    def test_a_busy_last_candidate_is_asked_again_after_the_wait_it_stated(self):
-        hoteld, (only,) = self.group(in_turn(status(429, BUSY, [("Retry-After", "1")]), chat("patience")))
-        got = self.served_by(hoteld, asking("hotel/demo"), "p1")
-        self.assertIn(b"patience", got.body)
-        self.assertEqual(len(only.seen), 2)
-        self.assertGreaterEqual(only.seen[1].received_at - only.seen[0].received_at, 1.0)
-        self.assertEqual(len(self.trail(hoteld, got)), 2)
-
-    def test_a_last_candidate_that_stays_busy_is_an_honest_429(self):
-        hoteld, (only,) = self.group(status(429, BUSY, [("Retry-After", "1")]))
-        got = hoteld.chat(asking("hotel/demo"))
-        self.assertEqual((got.status, got.error["code"]), (429, "provider_saturated"))
-        self.assertEqual(got.headers["retry-after"], "1")
-        self.assertEqual(len(only.seen), 2)
-        self.assertEqual(self.events(hoteld, "open"), [])
-
-    def test_spent_opens_at_once_and_all_open_says_when_to_come_back(self):
-        hoteld, upstreams = self.group(
-            status(429, SPENT), status(429, WINDOW, [("Retry-After", "7200")]), extra=NO_PAUSE
-        )
-        got = hoteld.chat(asking("hotel/demo"))
-        self.assertEqual((got.status, got.error["code"]), (429, "provider_quota_exhausted"), got.body)
-        self.wait_event(hoteld, "open", 2)
-        got = hoteld.chat(asking("hotel/demo"))
-        self.assertEqual((got.status, got.error["code"]), (429, "no_available_provider"), got.body)
-        self.assertTrue(1 <= int(got.headers["retry-after"]) <= 60, got.headers)
-        self.assertEqual(got.headers["x-hotel-attempts"], "0")
-        self.assertEqual([len(u.seen) for u in upstreams], [1, 1])
-
-    def test_a_last_candidate_that_fails_is_asked_once_more(self):
-        hoteld, (first, last) = self.group(status(503), in_turn(status(503), chat("second time")), extra=NO_PAUSE)
-        got = self.served_by(hoteld, asking("hotel/demo"), "p2")
-        self.assertIn(b"second time", got.body)
-        self.assertEqual((len(first.seen), len(last.seen)), (1, 2))
-        self.assertGreaterEqual(last.seen[1].received_at - last.seen[0].received_at, 0.5)
-        self.assertEqual(len(self.trail(hoteld, got)), 3)
-
-    def test_it_is_asked_once_more_only_and_only_where_that_helps(self):
-        for code, count in ((503, 2), (501, 1)):
-            hoteld, (only,) = self.group(status(code))
-            self.assertEqual(hoteld.chat(asking("hotel/demo")).status, code)
-            self.assertEqual(len(only.seen), count)
-
-
-class Slots(ResilienceTest):
-    def sidecar(self, first, second, max_in_flight=None):
-        """hotel/demo over both, hotel/solo over the first; both are at one simulator."""
-        sim = self.sim()
-        base = sim.url[: -len("/v1")]
-        text = config(
-            {"p1": base + "/a/v1", "p2": base + "/b/v1"},
-            {"demo": ["p1/" + first, "p2/" + second], "solo": ["p1/" + first]},
-        )
-        if max_in_flight:
-            text = of_provider(text, "p1", "max_in_flight: %d" % max_in_flight)
-        return self.hoteld(text), sim
-
-    def together(self, hoteld, bodies):
-        asked = [Asking(hoteld, body) for body in bodies]
-        wait_until(lambda: all(one.done for one in asked), "all are answered")
-        self.assertEqual([one.answer.status for one in asked], [200] * len(bodies))
-        return [one.answer.headers["x-hotel-provider"] for one in asked]
-
-    def test_max_in_flight_spills_over(self):
-        hoteld, sim = self.sidecar("takes-700ms", "ok", max_in_flight=2)
-        served = self.together(hoteld, [asking("hotel/demo")] * 6)
-        self.assertEqual(sorted(served), ["p1"] * 2 + ["p2"] * 4)
-        self.assertEqual(sim.stats()["most_at_once"]["/a/v1/chat/completions"], 2)
-
-    def test_max_in_flight_waits_in_line_when_nobody_else_is_left(self):
-        hoteld, sim = self.sidecar("takes-200ms", "ok", max_in_flight=2)
-        begun = time.monotonic()
-        bodies = [asking("hotel/solo"), asking("p1/takes-200ms"), asking("hotel/solo", stream=True)] * 2
-        self.assertEqual(self.together(hoteld, bodies), ["p1"] * 6)
-        self.assertGreaterEqual(time.monotonic() - begun, 0.6)
-        stats = sim.stats()
-        self.assertEqual(stats["most_at_once"], {"/a/v1/chat/completions": 2})
-        self.assertEqual(stats["statuses"], {"200": 6})
-
-    def test_a_ceiling_is_learned_from_refusals_and_nobody_is_benched(self):
-        hoteld, sim = self.sidecar("ceiling-2+takes-150ms", "ok")
-        for _ in range(5):
-            served = self.together(hoteld, [asking("hotel/demo")] * 6)
-            self.assertIn("p1", served)
-        stats = sim.stats()
-        self.assertEqual(stats["most_at_once"]["/a/v1/chat/completions"], 2)
-        # Four of the first six learn it; 20 clean answers let the window be tried anew.
-        self.assertLessEqual(stats["statuses"].get("429", 0), 6)
-        self.assertEqual(self.events(hoteld, "open"), [])
-
-
-class Streams(ResilienceTest):
-    def test_a_stream_that_falls_silent_ends_with_one_error_event(self):
-        def falls_silent(conn, seen, number):
-            begin_stream(conn)
-            for word in ("once", "upon"):
-                send_chunk(conn, event(word))
-            if conn.recv(1) == b"":
-                seen.closed.set()
-            return False
-
-        hoteld, (first, second) = self.group(
-            falls_silent,
-            chat(),
-            extra="timeouts: {stream_stall_timeout: 300ms}\nresilience: {circuit_breaker: {failure_threshold: 1}}",
-        )
-        got = hoteld.chat(asking("hotel/demo", stream=True))
-        self.assertEqual(got.status, 200)
-        events = [part for part in got.body.split(b"\n\n") if part]
-        self.assertEqual(b"\n\n".join(events[:2]) + b"\n\n", event("once") + event("upon"))
-        self.assertEqual(len(events), 3, events)
-        self.assertEqual(json.loads(events[2][len(b"data: ") :])["error"]["code"], "stream_incomplete")
-        self.assertTrue(first.seen[0].closed.wait(10))
-        self.assertEqual(len(second.seen), 0)
-        self.wait_event(hoteld, "open")
-        self.served_by(hoteld, asking("hotel/demo", stream=True), "p2")
-
-
 class RetryFirst(ResilienceTest):
     def test_three_tries_are_one_attempt(self):
         hoteld, (first, _) = self.group(
@@ -459,6 +274,20 @@ class RetryFirst(ResilienceTest):
         self.assertGreaterEqual(gaps[0], 0.018)
         self.assertGreaterEqual(gaps[1], 0.036)
         self.assertRegex(self.trail(hoteld, got)[0], r"^0 p1/model-p1 200 success .*tries=3")
+
+    def test_retry_after_floor_waits_as_told_or_moves_on(self):
+        for told, provider in ((1, "p1"), (3600, "p2")):
+            hoteld, (first, _) = self.group(
+                in_turn(status(503, headers=[("Retry-After", str(told))]), chat()),
+                chat(),
+                extra="profile: retry_first\n"
+                "resilience: {retry: {initial_backoff: 1ms, max_backoff: 2s, retry_after: floor}}",
+            )
+            self.served_by(hoteld, asking("hotel/demo"), provider)
+            if provider == "p1":
+                self.assertGreaterEqual(first.seen[1].received_at - first.seen[0].received_at, 1.0)
+            else:
+                self.assertEqual(len(first.seen), 1)
 
     def test_R50_an_open_circuit_refuses_the_direct_name(self):
         hoteld, (first,) = self.group(
@@ -563,7 +392,8 @@ class WorkedExample(ResilienceTest):
     GLOBAL = (
         "profile: retry_first\n"
         "resilience:\n"
-        "  retry: {max_retries: 2, initial_backoff: 500ms, max_backoff: 10s, backoff_factor: 1.5, jitter_factor: 0.05}\n"
+        "  retry:\n"
+        "    {max_retries: 2, initial_backoff: 500ms, max_backoff: 10s, backoff_factor: 1.5, jitter_factor: 0.05}\n"
         "  circuit_breaker: {enabled: true, failure_threshold: 3, success_threshold: 1, timeout: 15s}"
     )
     OWN = {
@@ -607,6 +437,34 @@ class WorkedExample(ResilienceTest):
                 [HOTELD, "--check", "--config", file.name], capture_output=True, text=True, timeout=20, check=False
             )
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+
+class Example(ResilienceTest):
+    def test_the_example_file_does_what_its_comments_say(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/resilience.yaml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        upstreams = {
+            "https://api.acme.example/v1": self.upstream(chat("acme")),
+            "https://edge.example/v1": self.upstream(in_turn(status(524), status(524), chat("edge"))),
+            "https://slow.example/v1": self.upstream(status(503)),
+            "http://127.0.0.1:11434/v1": self.upstream(chat("local")),
+        }
+        for url, upstream in upstreams.items():
+            self.assertEqual(text.count(url + "\n"), 1)
+            text = text.replace(url, upstream.url)
+        text = text.replace("127.0.0.1:11434", "127.0.0.1")
+        hoteld = self.hoteld(text, env=dict({name: "k" for name in ("ACME_KEY", "EDGE_KEY", "SLOW_KEY")}, DEV_KEY=KEY))
+        self.served_by(hoteld, asking("hotel/glm"), "acme")
+        # 524 twice, then an answer: one attempt, behind the one that failed.
+        got = self.served_by(hoteld, asking("chat"), "edge")
+        self.assertEqual(got.headers["x-hotel-attempts"], "2")
+        self.assertEqual(len(upstreams["https://edge.example/v1"].seen), 3)
+        served = [hoteld.chat(asking("spread")).headers["x-hotel-provider"] for _ in range(4)]
+        self.assertEqual(sorted(served), ["acme"] * 3 + ["edge"])
+        listed = [model["id"] for model in hoteld.request("GET", "/v1/models").json()["data"]]
+        for name in ("hotel/glm", "chat", "spread"):
+            self.assertIn(name, listed)
 
 
 if __name__ == "__main__":
