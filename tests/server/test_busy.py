@@ -5,7 +5,7 @@ import threading
 import time
 import unittest
 
-from harness import begin_stream, chat, config, event, send_chunk, status, wait_until
+from harness import SANITIZED, begin_stream, chat, config, event, send_chunk, status, wait_until
 from resilience import asking, Asking, BUSY, in_turn, NO_PAUSE, of_provider, ResilienceTest, SPENT, WINDOW
 
 
@@ -105,7 +105,7 @@ class Slots(ResilienceTest):
         return [one.answer.headers["x-hotel-provider"] for one in asked]
 
     def test_max_in_flight_spills_over(self):
-        hoteld, sim = self.sidecar("takes-700ms", "ok", max_in_flight=2)
+        hoteld, sim = self.sidecar("takes-3s" if SANITIZED else "takes-700ms", "ok", max_in_flight=2)
         served = self.together(hoteld, [asking("hotel/demo")] * 6)
         self.assertEqual(sorted(served), ["p1"] * 2 + ["p2"] * 4)
         self.assertEqual(sim.stats()["most_at_once"]["/a/v1/chat/completions"], 2)

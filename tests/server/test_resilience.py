@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from harness import chat, config, HOTELD, KEY, status, wait_until
+from harness import chat, config, HOTELD, KEY, SANITIZED, status, wait_until
 from resilience import (
     after,
     asking,
@@ -90,7 +90,7 @@ class Recipes(ResilienceTest):
             config({"p1": first, "p2": second}, extra=extra),
             "p1",
             "resilience:\n  circuit_breaker:\n    {scope: model, slow_call_threshold: 250ms,"
-            " failure_threshold: 3, timeout: 1500ms}",
+            " failure_threshold: 3, timeout: %s}" % ("5s" if SANITIZED else "1500ms"),
         )
         hoteld = self.hoteld(text)
         ask = asking("resilient-chat")
