@@ -119,14 +119,18 @@ class TwoProfilesMeet(ResilienceTest):
         self.addCleanup(released.set)
 
         def script(conn, seen, number):
-            if number > 0:
-                released.wait()
+            if number == 0:
+                return status(500)(conn, seen, number)
+            released.wait()
             return status(503)(conn, seen, number)
 
         hoteld, (first, _) = self.group(
             script,
             chat(),
-            extra=NO_PAUSE + "\nresilience:\n  circuit_breaker:\n"
+            # 503 is repeated, but never for a probe.
+            extra=NO_PAUSE + "\nresilience:\n"
+            "  retry: {retry_on_statuses: [503], initial_backoff: 1ms}\n"
+            "  circuit_breaker:\n"
             "    {failure_threshold: 1, timeout: 300ms, half_open_max_in_flight: 1, block_direct: true}",
         )
         ask = asking("hotel/demo")
