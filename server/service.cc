@@ -102,6 +102,7 @@ void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
   RouteRequest route;
   route.endpoint = Endpoint::kChatCompletions;
   route.body = std::move(request.body);
+  route.idempotency_key = FindHeader(request.headers, "idempotency-key");
   if (!keys_->empty()) route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
   Hotel* const hotel = hotel_.load();
   auto sink = std::make_shared<AnswerSink>(responder);

@@ -35,6 +35,10 @@ struct RouteRequest {
   /// = one is made. 1-128 visible ASCII characters, anything else is replaced.
   std::string request_id;
   std::string key_name;  ///< for the record
+  /// The client's Idempotency-Key. It goes unchanged with every call of this request to the target
+  /// that is contacted first, and with no call to another one (R18, R19). Anything but 1-255
+  /// visible ASCII characters is ignored (R21).
+  std::string idempotency_key;
 };
 
 /// The start of an answer. It is final: no other candidate is used after it.

@@ -48,13 +48,16 @@ Attempt::Attempt(AttemptOwner* owner, const Loop* loop, int index, const Candida
 
 absl::Status Attempt::Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
                             const wire::RequestPeek& peek, Endpoint endpoint,
-                            Duration connect_timeout) {
+                            std::string_view idempotency_key, Duration connect_timeout) {
   streaming_asked_ = peek.stream;
   auto headers = wire::UpstreamHeaders(*candidate_.provider, peek.stream);
   if (!headers.ok()) return headers.status();
   UpstreamRequest request;
   request.url = wire::UpstreamUrl(*candidate_.provider, endpoint);
   request.headers = *std::move(headers);
+  if (!idempotency_key.empty()) {
+    request.headers.push_back({"idempotency-key", std::string(idempotency_key)});
+  }
   request.body = wire::WithModel(body, peek, candidate_.model);
   request.connect_timeout = connect_timeout;
   request.transport = candidate_.provider->transport;

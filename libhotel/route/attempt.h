@@ -72,8 +72,10 @@ class Attempt final : public ResponseHandler {
   /// Contacts the candidate. On error nothing was sent and nothing will be reported. Called again
   /// for a further try when the one before has ended and is idle: nothing of it is left. Not from
   /// inside a callback of the exchange.
+  /// `idempotency_key`: usable, or "" for none.
   absl::Status Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
-                     const wire::RequestPeek& peek, Endpoint endpoint, Duration connect_timeout);
+                     const wire::RequestPeek& peek, Endpoint endpoint,
+                     std::string_view idempotency_key, Duration connect_timeout);
   /// From now on what comes goes to the owner, beginning with what was held back.
   void Commit();
   /// Closes the upstream; reports nothing any more but OnAttemptIdle.

@@ -5,6 +5,7 @@
 
 #include "libhotel/route/refusal_reader.h"
 #include "libhotel/wire/errors.h"
+#include "libhotel/wire/upstream.h"
 
 namespace hotel::route {
 namespace {
@@ -224,13 +225,18 @@ void CallState::Do(const decide::StartAttempt& action) {
   Attempt& attempt = At(action.attempt);
   const bool first_try = attempt.tries() == 0;
   if (first_try) attempt.started_at = deps_.loop->Now();
+  std::string_view key;
+  if (keyed_candidate_ < 0 || keyed_candidate_ == action.candidate) {
+    key = wire::UsableIdempotencyKey(request_.idempotency_key);
+  }
   const absl::Status status = attempt.Start(*deps_.dispatcher, request_.body, *peek_,
-                                            request_.endpoint, action.connect_timeout);
+                                            request_.endpoint, key, action.connect_timeout);
   if (!status.ok()) {
     if (first_try) attempt.record.detail = std::string(status.message());
     return Drive(decide::Unsendable{action.attempt});
   }
   if (first_try) ++contacted_;
+  if (keyed_candidate_ < 0) keyed_candidate_ = action.candidate;
 }
 
 void CallState::Do(const decide::CancelAttempt& action) { At(action.attempt).Cancel(); }
@@ -240,6 +246,8 @@ void CallState::Do(const decide::Commit& action) {
   if (attempt.streaming()) {
     ttft_ = std::max(Duration::zero(), deps_.loop->Now() - arrival_);
     WriteHead(200, kSseType, std::nullopt, &attempt, true);
+    // What came up to the first output, perhaps in one piece with it, counts too.
+    machine_->Progress(deps_.loop->Now(), attempt.frames(), attempt.whole());
   } else {
     WriteHead(attempt.status(), kJsonType, std::nullopt, &attempt, false);
   }

@@ -119,6 +119,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   Loop::TimerId timer_ = 0;
   std::optional<TimePoint> timer_at_;
   int contacted_ = 0;
+  int keyed_candidate_ = -1;  // the one contacted first: it alone gets the idempotency key
   std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   bool client_paused_ = false;
   SlotWait slot_wait_;             // while the machine waits for a slot

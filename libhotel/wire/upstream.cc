@@ -162,4 +162,14 @@ absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool stream
   return headers;
 }
 
+std::string_view UsableIdempotencyKey(std::string_view value) noexcept {
+  constexpr std::size_t kMaxLength = 255;
+  const std::string_view key = base::Trim(value);
+  if (key.size() > kMaxLength) return {};
+  for (const char c : key) {
+    if (c <= 0x20 || c >= 0x7f) return {};
+  }
+  return key;
+}
+
 }  // namespace hotel::wire

@@ -36,6 +36,10 @@ std::string UpstreamUrl(const Provider& provider, Endpoint endpoint);
 /// InvalidArgument when the key holds a byte that cannot stand in a header.
 absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool streaming);
 
+/// The key as it may be sent: without the white space around it; "" when it is not 1-255 visible
+/// ASCII characters (R21).
+std::string_view UsableIdempotencyKey(std::string_view value) noexcept;
+
 }  // namespace hotel::wire
 
 #endif  // HOTEL_WIRE_UPSTREAM_H_

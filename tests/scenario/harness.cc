@@ -75,14 +75,18 @@ Harness& Harness::On(const std::string& provider, Script script) {
 
 Client Harness::Send(std::string body, std::string request_id,
                      std::shared_ptr<testing::RecordingSink> sink) {
+  RouteRequest request;
+  request.body = std::make_shared<const std::string>(std::move(body));
+  request.request_id = std::move(request_id);
+  request.key_name = "dev";
+  return Send(std::move(request), std::move(sink));
+}
+
+Client Harness::Send(RouteRequest request, std::shared_ptr<testing::RecordingSink> sink) {
   Client client;
   client.sink = sink != nullptr ? std::move(sink) : std::make_shared<testing::RecordingSink>();
   sinks_.push_back(client.sink);
-  RouteRequest request;
-  request.body = std::make_shared<const std::string>(std::move(body));
   client.request_body = request.body;
-  request.request_id = std::move(request_id);
-  request.key_name = "dev";
   client.call = router->Start(std::move(request), client.sink);
   CHECK_FALSE(client.sink->has_head);  // never from inside Start
   return client;

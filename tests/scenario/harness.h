@@ -68,6 +68,7 @@ class Harness {
   /// Starts a request with this body.
   Client Send(std::string body, std::string request_id = "",
               std::shared_ptr<testing::RecordingSink> sink = nullptr);
+  Client Send(RouteRequest request, std::shared_ptr<testing::RecordingSink> sink = nullptr);
   /// Starts a small chat request.
   Client Chat(const std::string& model = "hotel/demo", bool stream = false);
   /// Runs the loop, moving time from timer to timer, until the answer is whole.
