@@ -98,6 +98,24 @@ TEST_CASE("decisions 5: silence behind a finish_reason: the answer is whole, [DO
   CHECK(h.Seen("u1").cancelled);
 }
 
+TEST_CASE("decisions 5: what came together with the first output counts: frames, finish_reason") {
+  const Lines opener = {Role(), Text("one"), Fin()};
+  Harness whole;
+  Script sent = Open({});
+  sent.Bytes(Bytes(opener)).Hang();
+  whole.Demo({"u1"}).On("u1", sent);
+  const Client client = whole.Ask("hotel/demo", true);
+  CHECK(client.body() == Bytes(opener) + "data: [DONE]\n\n");
+  CHECK(client.sink->end.complete);
+  CHECK(whole.Circuit("u1") == "closed 0");
+
+  Harness many;
+  Script burst = Open({});
+  burst.Bytes(BytesOf(Words(60))).Hang();
+  many.Demo({"u1"}).On("u1", burst);
+  CHECK(many.Ask("hotel/demo", true).took == seconds(90));
+}
+
 TEST_CASE("a provider that is slow but within its limits is left alone") {
   Harness h;
   Script script = Open({Role(), Text("one")});
