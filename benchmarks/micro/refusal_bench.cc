@@ -58,5 +58,23 @@ void LongProse(benchmark::State& state) {
 }
 BENCHMARK(LongProse);
 
+/// 4 KiB without a space: every character may begin a term.
+void LongRun(benchmark::State& state) {
+  std::string body = "{\"message\":\"";
+  while (body.size() < 4000) body += "您的请求已收到请控制调用的次数并在稍后重新提交此模型的请求";
+  ReadOne(state, body + "\"}", {});
+}
+BENCHMARK(LongRun);
+
+/// A page of HTML, as gateways send it.
+void LongPage(benchmark::State& state) {
+  std::string body = "<html><head><title>429 Too Many Requests</title></head><body>";
+  while (body.size() < 4000) {
+    body += "<div class=\"row\"><p>The service cannot take your request.</p><br/></div>\n";
+  }
+  ReadOne(state, body, {});
+}
+BENCHMARK(LongPage);
+
 }  // namespace
 }  // namespace hotel

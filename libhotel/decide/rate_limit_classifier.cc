@@ -1,19 +1,16 @@
 #include "libhotel/decide/rate_limit_classifier.h"
 
-#include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <span>
 
 #include "libhotel/base/strings.h"
 #include "libhotel/decide/refusal_body_waits.h"
+#include "libhotel/decide/refusal_evidence.h"
 #include "libhotel/decide/refusal_header_waits.h"
 #include "libhotel/decide/refusal_lexicon.h"
 #include "libhotel/decide/refusal_phrases.h"
 #include "libhotel/decide/refusal_text.h"
-#include "libhotel/decide/refusal_units.h"
-#include "libhotel/decide/refusal_words.h"
 
 namespace hotel::decide {
 namespace {
@@ -24,142 +21,6 @@ const HeaderList kNoHeaders;
 constexpr std::array<std::string_view, 6> kNamingHeaders = {
     "x-ratelimit-type",       "x-ratelimit-scope", "x-ratelimit-reason",
     "x-ratelimit-limit-type", "x-amzn-errortype",  "x-error-code"};
-
-/// The rows found, the first of each weight.
-struct Findings {
-  bool window_of_model = false;  // the clause that named the window names a model
-
-  const PhraseRow* money = nullptr;
-  const PhraseRow* window = nullptr;
-  const PhraseRow* weak = nullptr;
-  const PhraseRow* busy = nullptr;
-  const PhraseRow* soft = nullptr;
-
-  void Add(const PhraseRow* row) {
-    if (row == nullptr) return;
-    const PhraseRow** const slot = row->weight == Weight::kIsMoney    ? &money
-                                   : row->weight == Weight::kIsWindow ? &window
-                                   : row->weight == Weight::kIsWeak   ? &weak
-                                   : row->weight == Weight::kIsBusy   ? &busy
-                                                                      : &soft;
-    if (*slot == nullptr) *slot = row;
-  }
-};
-
-struct Evidence {
-  Findings message;
-  Findings code;
-  Findings quota;
-  Concepts states = 0;  // of all messages
-  Concepts advises = 0;
-  Concepts codes = 0;
-  bool names_model = false;
-  bool names_account = false;
-  bool too_large = false;
-  bool limit_of_zero = false;
-  bool affords_nothing = false;
-};
-
-bool WordsAre(const RefusalText& text, std::size_t at, std::size_t end,
-              std::initializer_list<std::string_view> expected) {
-  for (const std::string_view word : expected) {
-    if (at >= end || text.words()[at].text != word) return false;
-    ++at;
-  }
-  return true;
-}
-
-// Numbers that decide: "Limit 6000, Requested 12328", "limit: 0", "can only afford 0".
-void ReadNumbers(const RefusalText& text, Evidence* evidence) {
-  constexpr std::size_t kNear = 8;
-  std::optional<double> limit;
-  std::size_t limit_at = 0;
-  const auto& words = text.words();
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if ((words[i].lexeme->roles & kNumbered) == 0) continue;
-    const std::string_view word = words[i].text;
-    const std::size_t at = i + (words[i + 1].text == "of" || words[i + 1].text == "is" ? 2 : 1);
-    if (at >= words.size()) break;
-    const std::optional<double> number = NumberOf(words[at].text);
-    if (!number) continue;
-    if (word == "afford") {
-      evidence->affords_nothing = *number <= 0;
-    } else if (word == "limit") {
-      limit = number;
-      limit_at = i;
-      if (*number == 0 && words[at].before != '-') evidence->limit_of_zero = true;
-    } else if (limit && i - limit_at <= kNear && *number > *limit && *limit > 0) {
-      evidence->too_large = true;
-    }
-  }
-  for (const NamedValue& value : text.values()) {
-    if ((value.name == "quota_limit_value" || value.name == "quotavalue") && value.value == "0") {
-      evidence->limit_of_zero = true;
-    }
-  }
-}
-
-// "for gpt-4o in organization", "this model", a model in quotes; not "model requests".
-bool NamesModel(const RefusalText& text, const Clause& clause, const ClauseMeaning& meaning) {
-  if ((meaning.states & kModel) != 0) return true;
-  const auto& words = text.words();
-  for (std::size_t i = clause.begin; i < clause.end; ++i) {
-    if ((words[i].lexeme->roles & kForWord) == 0 || i + 1 >= clause.end) continue;
-    for (std::size_t k = i + 2; k < std::min(i + 12, clause.end); ++k) {
-      if (WordsAre(text, k, clause.end, {"in", "organization"}) ||
-          WordsAre(text, k, clause.end, {"in", "project"})) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-Evidence Collect(const RefusalText& text) {
-  Evidence evidence;
-  for (const Clause& clause : text.clauses()) {
-    const ClauseMeaning meaning = ReadClause(text, clause);
-    const PhraseRow* const row = MatchClause(meaning.states);
-    const Concepts soft = (meaning.states | meaning.advises) & (kSoon | kLater);
-    switch (clause.kind) {
-      case ClauseKind::kMessage:
-        evidence.message.Add(row);
-        evidence.states |= meaning.states | soft;
-        evidence.advises |= meaning.advises;
-        if ((meaning.states & kTooLarge) != 0) evidence.too_large = true;
-        if (NamesModel(text, clause, meaning)) {
-          evidence.names_model = true;
-          if (row != nullptr && row == evidence.message.window) {
-            evidence.message.window_of_model = true;
-          }
-        }
-        if ((meaning.states & (kAccount | kKey)) != 0) evidence.names_account = true;
-        break;
-      case ClauseKind::kCode:
-        evidence.code.Add(row);
-        evidence.codes |= meaning.states;
-        break;
-      case ClauseKind::kQuotaName:
-        evidence.quota.Add(row);
-        if ((meaning.states & kModel) != 0) evidence.names_model = true;
-        break;
-    }
-  }
-  evidence.code.Add(MatchCode(text));
-  ReadNumbers(text, &evidence);
-  // Said in two sentences.
-  if (evidence.message.soft == nullptr)
-    evidence.message.Add(MatchClause(evidence.states & (kResource | kLater)));
-  if (evidence.message.soft == nullptr) evidence.message.Add(MatchClause(evidence.states & kSoon));
-  if (evidence.message.window == nullptr && evidence.message.busy == nullptr) {
-    const PhraseRow* const row = MatchClause(evidence.states);
-    if (row != nullptr && row->phrase.key == "limit that resets") evidence.message.Add(row);
-  }
-  if (evidence.message.weak == nullptr && (evidence.advises & kPayNow) != 0) {
-    evidence.message.Add(&RowOf("please recharge"));
-  }
-  return evidence;
-}
 
 /// What the words come to. Null row = nothing, or a contradiction.
 struct Decision {
@@ -184,7 +45,9 @@ Decision Decide(const Evidence& e) {
     const bool window =
         m.money == nullptr || (m.window != nullptr && m.money->phrase.key == "free quota used up");
     const PhraseRow* const spent = window ? m.window : m.money;
-    const bool contradicted = m.busy != nullptr || c.busy != nullptr;
+    // "No credits left. Limits are 60 requests per minute.": a limit that is only named.
+    const bool busy = m.busy != nullptr && (m.busy_was_hit || m.money == nullptr);
+    const bool contradicted = busy || c.busy != nullptr;
     return contradicted ? Decision{nullptr, true} : Decision{spent, false};
   }
   if (m.busy != nullptr) {
@@ -220,7 +83,7 @@ bool YieldsToWait(const PhraseRow& row) {
 }
 
 void ReadScope(const RefusalText& text, const Evidence& e, const PhraseRow& row,
-               RateLimitReading* reading) {
+               bool header_governs, RateLimitReading* reading) {
   reading->needs_payment = row.phrase.needs_payment;
   // A sentence about another model beside it does not make a window that model's.
   const bool of_model = row.weight == Weight::kIsWindow && &row == e.message.window
@@ -231,7 +94,9 @@ void ReadScope(const RefusalText& text, const Evidence& e, const PhraseRow& row,
   if (key == "request costs more than is left") reading->account_wide = e.affords_nothing;
   if (key == "exceeded your current quota" && IsGoogle(text)) {
     reading->account_wide = false;
-    reading->needs_payment = false;
+    // Google says this of windows too. A header's wait governs alone, and leaves what the words
+    // say.
+    if (!header_governs) reading->needs_payment = false;
   }
   const bool quota = row.weight == Weight::kIsWeak;
   if (quota && ((e.states | e.advises) & (kBilling | kPayNow)) != 0) reading->needs_payment = true;
@@ -281,7 +146,8 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
   RateLimitReading reading;
   reading.classified = true;
   // Any wait above the ceiling governs: what is said to take hours is not busy.
-  const std::optional<Duration> long_wait = header.wait > max_wait ? header.wait
+  const bool header_governs = header.wait > max_wait;
+  const std::optional<Duration> long_wait = header_governs         ? header.wait
                                             : body.wait > max_wait ? body.wait
                                                                    : std::nullopt;
   const std::optional<Duration> stated = header.wait ? header.wait : body.wait;
@@ -296,10 +162,10 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
     reading.refusal_class = RefusalClass::kExhausted;
     reading.phrase = decision.row->phrase.key;
     reading.default_wait = decision.row->phrase.default_wait;
-    ReadScope(text, evidence, *decision.row, &reading);
+    ReadScope(text, evidence, *decision.row, header_governs, &reading);
     reading.wait = long_wait;
     // What the body dates comes back by itself.
-    if (long_wait && !(header.wait > max_wait) && reading.needs_payment) {
+    if (long_wait && !header_governs && reading.needs_payment) {
       reading.needs_payment = false;
       reading.account_wide = false;
     }
@@ -311,7 +177,7 @@ RateLimitReading ReadRefusal(const UpstreamRefusal& refusal, Duration max_wait) 
     reading.refusal_class = RefusalClass::kExhausted;
     reading.wait = long_wait;
     reading.default_wait = kWindowPin;
-    constexpr Concepts kAllowance = kLimit | kRate | kQuota | kUsage;
+    constexpr Concepts kAllowance = kLimit | kRate | kQuota | kUsage | kUse;
     const bool yours = (evidence.states & kYou) != 0 && (evidence.states & kHit) != 0 &&
                        (evidence.states & kAllowance) != 0;
     reading.account_wide = (evidence.names_account || yours) && !evidence.names_model;

@@ -139,8 +139,8 @@ class ProseReader {
     for (std::size_t steps = 1; steps <= 6 && at >= clause.begin + steps; ++steps) {
       const Word& word = words_[at - steps];
       if (IsRun(word)) {
-        for (const std::string_view run :
-             {"请在", "等待", "将在", "请于", "重置", "恢复", "あと"}) {
+        for (const std::string_view run : {"请在", "請在", "等待", "将在", "將在", "请于", "請於",
+                                           "重置", "恢复", "恢復", "あと"}) {
           if (Has(word.text, run)) return true;
         }
         return false;
@@ -153,10 +153,7 @@ class ProseReader {
 
   // "30 seconds before retrying", "30 秒后重试".
   bool Afterwards(const Clause& clause, std::size_t end) const {
-    const std::string_view unit = words_[end - 1].text;
-    for (const std::string_view run : {"后", "後", "후"}) {
-      if (Has(unit, run)) return true;
-    }
+    if (MeansLater(text_, end, clause.end)) return true;
     if (end < clause.end && words_[end].text == "erneut") return true;
     if (end + 1 >= clause.end || (words_[end].lexeme->roles & kAfterwards) == 0) return false;
     for (std::size_t i = end + 1; i < std::min(end + 4, clause.end); ++i) {

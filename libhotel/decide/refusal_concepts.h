@@ -52,6 +52,7 @@ inline constexpr Concepts kKey        = 1ULL << 38;  ///< API key
 inline constexpr Concepts kMore       = 1ULL << 39;  ///< requires more credits
 inline constexpr Concepts kOverage    = 1ULL << 40;  ///< use beyond the plan
 inline constexpr Concepts kYou        = 1ULL << 41;  ///< you did it
+inline constexpr Concepts kUse        = 1ULL << 42;  ///< usage, of anything
 // clang-format on
 
 }  // namespace hotel::decide

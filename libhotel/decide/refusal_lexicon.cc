@@ -1,7 +1,6 @@
 #include "libhotel/decide/refusal_lexicon.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -10,123 +9,6 @@
 
 namespace hotel::decide {
 namespace {
-
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-struct Unit {
-  std::string_view word;
-  Duration span;
-};
-constexpr hours kDay{24};
-
-// In the languages providers write in.
-constexpr std::array kUnits = std::to_array<Unit>({
-    {"s", seconds(1)},
-    {"m", minutes(1)},
-    {"h", hours(1)},
-    {"d", kDay},
-    {"w", kDay * 7},
-    {"second", seconds(1)},
-    {"seconds", seconds(1)},
-    {"sec", seconds(1)},
-    {"secs", seconds(1)},
-    {"minute", minutes(1)},
-    {"minutes", minutes(1)},
-    {"min", minutes(1)},
-    {"mins", minutes(1)},
-    {"hour", hours(1)},
-    {"hours", hours(1)},
-    {"hr", hours(1)},
-    {"hrs", hours(1)},
-    {"day", kDay},
-    {"days", kDay},
-    {"week", kDay * 7},
-    {"weeks", kDay * 7},
-    {"month", kDay * 30},
-    {"months", kDay * 30},
-    {"year", kDay * 365},
-    {"ms", milliseconds(1)},
-    {"millisecond", milliseconds(1)},
-    {"milliseconds", milliseconds(1)},
-    {"us", std::chrono::microseconds(1)},
-    {"ns", std::chrono::nanoseconds(1)},
-    {"sekunde", seconds(1)},
-    {"sekunden", seconds(1)},
-    {"stunde", hours(1)},
-    {"stunden", hours(1)},
-    {"tag", kDay},
-    {"tage", kDay},
-    {"tagen", kDay},
-    {"woche", kDay * 7},
-    {"monat", kDay * 30},
-    {"minuten", minutes(1)},
-    {"seconde", seconds(1)},
-    {"secondes", seconds(1)},
-    {"heure", hours(1)},
-    {"heures", hours(1)},
-    {"jour", kDay},
-    {"jours", kDay},
-    {"mois", kDay * 30},
-    {"segundo", seconds(1)},
-    {"segundos", seconds(1)},
-    {"minuto", minutes(1)},
-    {"minutos", minutes(1)},
-    {"hora", hours(1)},
-    {"horas", hours(1)},
-    {"d\xC3\xAD"
-     "a",
-     kDay},
-    {"dia", kDay},
-    {"mes", kDay * 30},
-    {"секунд", seconds(1)},
-    {"секунды", seconds(1)},
-    {"минуту", minutes(1)},
-    {"минут", minutes(1)},
-    {"минуты", minutes(1)},
-    {"час", hours(1)},
-    {"часа", hours(1)},
-    {"часов", hours(1)},
-    {"день", kDay},
-});
-
-struct RoleRow {
-  std::string_view words;  // one space between them
-  Roles roles;
-};
-constexpr std::array kRoleRows = std::to_array<RoleRow>({
-    // What a provider asks for begins with one of these.
-    {"add upgrade upgrading visit contact see check refer consider increase reduce go purchase buy "
-     "subscribe enable switch learn view manage need want unlock submit for to if get link set "
-     "apply navigate email create recharge top register update move renew head adjust monitor note",
-     kBeginsAdvice},
-    {"for to if", kFrontAdvice},
-    // These only behind "please": alone they begin statements too.
-    {"request use try reach make wait limit review", kPoliteAdvice},
-    {"please", kPlease},
-    {"please or and", kJoins},
-    {"can may to", kModal},
-    {"per a an each every by one within last pro par por в this rolling requests", kOpensWindow},
-    {"allocated quota limit budget", kAllowanceWord},
-    {"in after wait again about approximately another next least retry for en dans через around "
-     "resets",
-     kOpensWait},
-    {"again retry retrying retried wait waiting reset resets resetting available replenished "
-     "refreshed refreshes refill refills renews renewed unlocks back resume resumes allowed lifted "
-     "access erneut réessayer réessayez nouveau intente inténtelo novamente через nuevo novo regen",
-     kWaitTrigger},
-    {"in after for about approximately another at least the next of period within is approx around "
-     "roughly only time be will until a an on dans en em and then window seconds through",
-     kWaitFiller},
-    {"before erneut and until then remaining", kAfterwards},
-    {"try trying again sending making versuchen", kTriesAgain},
-    {"limit requested afford", kNumbered},
-    {"rpm rpd", kNamesRequests},
-    {"tpm tpd", kNamesTokens},
-    {"for", kForWord},
-});
 
 template <class Unsigned>
 inline std::uint64_t Load(const char* data) noexcept {
@@ -150,11 +32,11 @@ class Lexicon {
  public:
   Lexicon() {
     AddTerms();
-    for (const RoleRow& row : kRoleRows) {
+    for (const RoleRow& row : RoleRows()) {
       for (const std::string_view word : base::Split(row.words, ' '))
         Entry(word).roles |= row.roles;
     }
-    for (const Unit& unit : kUnits) Entry(unit.word).unit = unit.span;
+    for (const UnitWord& unit : UnitWords()) Entry(unit.word).unit = unit.span;
     AddPlurals();
     AddRuns();
   }

@@ -74,14 +74,12 @@ bool NamesTime(std::string_view name) noexcept {
 }  // namespace
 
 FieldName ReadFieldName(std::string_view name) noexcept {
-  FieldName says;
   if (name.size() <= kMaxFieldName) {
     for (std::size_t i = kFirst[name.size()]; i < kFirst[name.size() + 1]; ++i) {
-      if (kNames[i].name != name) continue;
-      says = kNames[i].says;
-      break;
+      if (kNames[i].name == name) return kNames[i].says;
     }
   }
+  FieldName says;
   says.timed = NamesTime(name);
   return says;
 }

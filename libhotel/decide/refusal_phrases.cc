@@ -190,7 +190,7 @@ constexpr std::array kRows = std::to_array<PhraseRow>({
 
 // No row is made of these alone.
 constexpr Concepts kPassive = kModel | kYour | kYou | kAccount | kKey | kRequests | kPlan | kLimit |
-                              kQuota | kRate | kReset | kLater | kCurrent | kBilling;
+                              kQuota | kRate | kReset | kLater | kCurrent | kBilling | kUse;
 constexpr bool PassiveIsEnough() {
   for (const PhraseRow& row : kRows) {
     if (row.all != kFound && row.none != kFound && (row.all & ~kPassive) == 0 &&

@@ -39,15 +39,32 @@ bool ReadHex4(std::string_view text, unsigned* code) {
   return true;
 }
 
+constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
+
 // Eight bytes at once: sets the bit between the cases where a byte is in A-Z.
 std::uint64_t LowerEight(std::uint64_t bytes) noexcept {
   constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr std::uint64_t kHighs = kOnes * 0x80;
-  const std::uint64_t low7 = bytes & ~kHighs;
+  const std::uint64_t low7 = bytes & ~kHighBits;
   const std::uint64_t from_a = low7 + kOnes * (0x80 - 'A');
   const std::uint64_t above_z = low7 + kOnes * (0x7F - 'Z');
-  const std::uint64_t upper = (from_a ^ above_z) & ~bytes & kHighs;
+  const std::uint64_t upper = (from_a ^ above_z) & ~bytes & kHighBits;
   return bytes | (upper >> 2);
+}
+
+// À-Þ and А-Я, Ё, the capitals of the languages the vocabulary has.
+void LowerTwoByteLetters(std::size_t at, std::string* text) noexcept {
+  for (; at + 1 < text->size(); ++at) {
+    const auto lead = static_cast<unsigned char>((*text)[at]);
+    if (lead != 0xC3 && lead != 0xD0) continue;
+    const auto trail = static_cast<unsigned char>((*text)[at + 1]);
+    const bool latin = lead == 0xC3 && trail >= 0x80 && trail <= 0x9E && trail != 0x97;
+    if (latin || (lead == 0xD0 && trail >= 0x90 && trail <= 0x9F)) {
+      (*text)[at + 1] = static_cast<char>(trail + 0x20);
+    } else if (lead == 0xD0 && ((trail >= 0xA0 && trail <= 0xAF) || trail == 0x81)) {
+      (*text)[at] = '\xD1';
+      (*text)[at + 1] = static_cast<char>(trail == 0x81 ? 0x91 : trail - 0x20);
+    }
+  }
 }
 
 }  // namespace
@@ -85,15 +102,22 @@ void AppendPlain(std::string_view text, std::string* out) {
 }
 
 void AppendLower(std::string_view text, std::string* out) {
-  std::size_t at = out->size();
+  const std::size_t begin = out->size();
   out->append(text);
+  std::size_t at = begin;
   std::uint64_t bytes = 0;
+  std::uint64_t all = 0;
   for (; at + sizeof(bytes) <= out->size(); at += sizeof(bytes)) {
     std::memcpy(&bytes, out->data() + at, sizeof(bytes));
+    all |= bytes;
     bytes = LowerEight(bytes);
     std::memcpy(out->data() + at, &bytes, sizeof(bytes));
   }
-  for (; at < out->size(); ++at) (*out)[at] = base::AsciiLower((*out)[at]);
+  for (; at < out->size(); ++at) {
+    all |= static_cast<unsigned char>((*out)[at]);
+    (*out)[at] = base::AsciiLower((*out)[at]);
+  }
+  if ((all & kHighBits) != 0) LowerTwoByteLetters(begin, out);
 }
 
 }  // namespace hotel::decide

@@ -11,7 +11,8 @@ namespace hotel::decide {
 /// bytes than `text` has. Accepts any bytes.
 void AppendPlain(std::string_view text, std::string* out);
 
-/// Appends `text` with A-Z in lower case.
+/// Appends `text` in lower case, as many bytes: A-Z, and the Latin and Cyrillic capitals of two
+/// bytes.
 void AppendLower(std::string_view text, std::string* out);
 
 }  // namespace hotel::decide

@@ -44,7 +44,6 @@ constexpr std::array kClasses = [] {
 }();
 std::uint8_t ClassOf(char c) noexcept { return kClasses[static_cast<unsigned char>(c)]; }
 bool IsLetter(char c) noexcept { return (ClassOf(c) & kLetter) != 0; }
-bool IsUpper(char c) noexcept { return (ClassOf(c) & kUpper) != 0; }
 bool IsDigit(char c) noexcept { return (ClassOf(c) & kDigit) != 0; }
 
 std::size_t MarkLength(char lead) noexcept {
@@ -177,6 +176,15 @@ std::size_t RefusalText::ReadName(std::size_t open, std::size_t quote, ClauseKin
   return prose || container ? pos : end;
 }
 
+// Whether a byte begins or ends a capital letter. Capitals beyond ASCII differ from their small
+// form in the second byte.
+bool RefusalText::IsCapital(std::size_t pos) const noexcept {
+  if (flat_[pos] != lower_[pos]) return true;
+  const bool lead = static_cast<unsigned char>(flat_[pos]) >= 0xC0;
+  return lead && pos + 1 < flat_.size() && flat_[pos + 1] != lower_[pos + 1] &&
+         static_cast<unsigned char>(flat_[pos + 1]) >= 0x80;
+}
+
 // Takes one word or number, apart at changes of case and of kind.
 std::size_t RefusalText::ReadWord(std::size_t pos, char before) {
   const std::size_t size = flat_.size();
@@ -199,9 +207,9 @@ std::size_t RefusalText::ReadWord(std::size_t pos, char before) {
       const std::uint8_t here = ClassOf(flat_[end]);
       if ((here & (kLetter | kIdeograph | kMark)) != kLetter) break;
       if ((here & kUpper) == 0) continue;
-      const bool after_lower = !IsUpper(flat_[end - 1]);
+      const bool after_lower = !IsCapital(end - 1);
       const bool before_lower =
-          !after_lower && end + 1 < size && IsLetter(flat_[end + 1]) && !IsUpper(flat_[end + 1]);
+          !after_lower && end + 1 < size && IsLetter(flat_[end + 1]) && !IsCapital(end + 1);
       // "limitRPMs", "APIError"; the plural of an abbreviation is no word of its own.
       const bool plural =
           before_lower && flat_[end + 1] == 's' && (end + 2 >= size || !IsLetter(flat_[end + 2]));

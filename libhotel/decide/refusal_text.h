@@ -51,6 +51,7 @@ class RefusalText {
   std::size_t SimpleName(std::size_t open) const noexcept;
   std::size_t OpeningQuote(std::size_t quote, std::size_t start) const noexcept;
   std::size_t ReadName(std::size_t open, std::size_t quote, ClauseKind* kind);
+  bool IsCapital(std::size_t pos) const noexcept;
   std::size_t ReadWord(std::size_t pos, char before);
   void EndClause(ClauseKind kind);
 

@@ -2,52 +2,17 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
 
 #include "libhotel/base/strings.h"
 
 namespace hotel::decide {
-namespace {
-
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-struct Unit {
-  std::string_view word;
-  Duration span;
-};
-constexpr hours kDay{24};
-
-// Scripts without spaces: the unit starts the word.
-constexpr std::array kPrefixUnits = std::to_array<Unit>({
-    {"毫秒", milliseconds(1)},
-    {"秒", seconds(1)},
-    {"분", minutes(1)},
-    {"초", seconds(1)},
-    {"시간", hours(1)},
-    {"分钟", minutes(1)},
-    {"分鐘", minutes(1)},
-    {"分", minutes(1)},
-    {"小时", hours(1)},
-    {"小時", hours(1)},
-    {"时間", hours(1)},
-    {"時間", hours(1)},
-    {"个小时", hours(1)},
-    {"天", kDay},
-    {"日", kDay},
-    {"일", kDay},
-});
-
-}  // namespace
 
 Duration UnitOf(const Word& word, bool behind_number) noexcept {
   if (word.lexeme->unit.count() != 0) {
     return word.text.size() > 1 || behind_number ? word.lexeme->unit : Duration(0);
   }
   if (!behind_number || !IsRun(word)) return Duration(0);
-  for (const Unit& unit : kPrefixUnits) {
+  for (const UnitWord& unit : RunUnits()) {
     if (base::StartsWith(word.text, unit.word)) return unit.span;
   }
   return Duration(0);
@@ -98,6 +63,15 @@ std::optional<Duration> SpanAt(const RefusalText& text, std::size_t at, std::siz
   }
   if (*end == at) return std::nullopt;
   return PlausibleSpan(total, Duration(1));
+}
+
+bool MeansLater(const RefusalText& text, std::size_t end, std::size_t limit) noexcept {
+  const auto& words = text.words();
+  for (const std::string_view later : {"后", "後", "후"}) {
+    if (words[end - 1].text.find(later) != std::string_view::npos) return true;
+    if (end < limit && base::StartsWith(words[end].text, later)) return true;
+  }
+  return false;
 }
 
 }  // namespace hotel::decide

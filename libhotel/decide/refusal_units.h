@@ -25,6 +25,10 @@ std::optional<double> NumberOf(std::string_view word) noexcept;
 std::optional<Duration> SpanAt(const RefusalText& text, std::size_t at, std::size_t limit,
                                std::size_t* end);
 
+/// Whether what stands behind the unit of a span makes it a wait: "30 秒后", "10초 후". `end` is
+/// behind the unit.
+bool MeansLater(const RefusalText& text, std::size_t end, std::size_t limit) noexcept;
+
 /// Longest wait a text may state.
 inline constexpr Duration kMaxStatedSpan = std::chrono::hours(24 * 30);
 

@@ -22,7 +22,7 @@ bool SameWord(std::string_view word, std::string_view term) {
 class ClauseReader {
  public:
   ClauseReader(const RefusalText& text, const Clause& clause)
-      : words_(text.words()), clause_(clause) {}
+      : text_(text), words_(text.words()), clause_(clause) {}
 
   ClauseMeaning Read() {
     ClauseMeaning meaning;
@@ -84,8 +84,7 @@ class ClauseReader {
         at > clause_.begin && word.before != '/' ? NumberOf(words_[at - 1].text) : std::nullopt;
     const Duration unit = UnitOf(word, number.has_value());
     if (unit.count() == 0) return 0;
-    // "30 秒后": a wait.
-    if (number && word.text.find("后") != std::string_view::npos) return 0;
+    if (number && MeansLater(text_, at + 1, clause_.end)) return 0;
     const std::size_t steps = number ? 2 : 1;
     const bool first = at < clause_.begin + steps;
     const std::string_view opener = first ? std::string_view() : words_[at - steps].text;
@@ -120,6 +119,7 @@ class ClauseReader {
     return span >= std::chrono::hours(24 * 7) ? kLong | kWeek : kLong;
   }
 
+  const RefusalText& text_;
   const std::vector<Word>& words_;
   const Clause& clause_;
 };

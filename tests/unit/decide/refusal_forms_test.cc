@@ -38,6 +38,47 @@ TEST_CASE("F087 the same words in any wrapping are read alike") {
   }
 }
 
+TEST_CASE("capitals of Latin and Cyrillic letters are read like small ones") {
+  CHECK(Read("\xD0\x9D\xD0\x95\xD0\x94\xD0\x9E\xD0\xA1\xD0\xA2\xD0\x90\xD0\xA2\xD0\x9E\xD0\xA7"
+             "\xD0\x9D\xD0\x9E \xD0\xA1\xD0\xA0\xD0\x95\xD0\x94\xD0\xA1\xD0\xA2\xD0\x92")
+            .needs_payment);
+  CHECK(Read("Недостаточно средств").needs_payment);
+  CHECK(Read("Überlastet").refusal_class == kSaturated);
+  CHECK(Read("CRÉDITS ÉPUISÉS").needs_payment);
+  // The multiplication sign has no case; the bytes around a cut letter stay.
+  CHECK(Read("5 \xC3\x97 insufficient balance \xD0").needs_payment);
+}
+
+TEST_CASE("what follows a unit makes it a wait in scripts without spaces") {
+  for (const char* body : {"请 30 秒后重试", "請 30 秒後再試", "30초 후 다시 시도하세요",
+                           "30초후 다시", "30秒後に再試行してください"}) {
+    CAPTURE(body);
+    const auto reading = Read(body);
+    CHECK(reading.refusal_class == kSaturated);
+    CHECK(reading.wait == seconds(30));
+  }
+  const auto hours_later = Read("한도를 초과했습니다. 3시간 후 다시 시도하세요.");
+  CHECK(hours_later.refusal_class == kExhausted);
+  CHECK(hours_later.wait == hours(3));
+  CHECK_FALSE(hours_later.account_wide);
+}
+
+TEST_CASE("a limit that is only named does not contradict a balance that is spent") {
+  CHECK(Read("No credits left. Limits are 60 requests per minute.").needs_payment);
+  CHECK(Read("No credits left. Rate limit of 60 requests per minute exceeded.").refusal_class ==
+        kUnknown);
+  CHECK(Read("Too many concurrent requests. No credits left.").refusal_class == kUnknown);
+}
+
+TEST_CASE("names of fields are no prose, in any quotes and with any characters") {
+  CHECK(Read(R"({"insufficient balance":"x"})").refusal_class == kExhausted);  // no name: a space
+  CHECK(Read(R"({"insufficient_balance":"x"})").refusal_class == kUnknown);
+  CHECK(Read(R"({"insufficient_balance" : 1})").refusal_class == kUnknown);
+  CHECK(Read(R"({'insufficient_balance': None})").refusal_class == kUnknown);
+  CHECK(Read(R"({"insufficient.balance":"x"})").refusal_class == kUnknown);
+  CHECK(Read(R"({"message":"no","model":"overloaded-7b"})").refusal_class == kUnknown);
+}
+
 TEST_CASE("only the first 16 KiB of a body are read") {
   const std::string words = Error("Insufficient balance");
   CHECK(Read(words + std::string(100'000, ' ')).refusal_class == kExhausted);
