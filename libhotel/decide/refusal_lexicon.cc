@@ -57,13 +57,13 @@ class Lexicon {
     Concepts found = 0;
     for (std::size_t at = 0; at + kCharacter <= run.size(); ++at) {
       if (static_cast<unsigned char>(run[at]) < 0xE3) continue;
-      const std::string_view rest = run.substr(at);
-      std::size_t slot = Hash(rest.substr(0, kCharacter)) % kRunSlots;
-      for (; run_slots_[slot].end != 0; slot = (slot + 1) % kRunSlots) {
+      const std::uint32_t key = Character(run.data() + at);
+      for (std::size_t slot = RunSlot(key); run_slots_[slot].end != 0;
+           slot = (slot + 1) % kRunSlots) {
         const Slot& candidates = run_slots_[slot];
-        if (!base::StartsWith(rest, runs_[candidates.begin].words.substr(0, kCharacter))) continue;
+        if (candidates.key != key) continue;
         for (std::size_t i = candidates.begin; i < candidates.end; ++i) {
-          if (base::StartsWith(rest, runs_[i].words)) found |= runs_[i].concepts;
+          if (base::StartsWith(run.substr(at), runs_[i].words)) found |= runs_[i].concepts;
         }
         break;
       }
@@ -77,11 +77,12 @@ class Lexicon {
     std::uint16_t tag = 0;
   };
   struct Slot {
+    std::uint32_t key = 0;
     std::uint16_t begin = 0;
     std::uint16_t end = 0;
   };
   static constexpr std::size_t kSlots = 4096;
-  static constexpr std::size_t kRunSlots = 512;
+  static constexpr std::size_t kRunSlots = 1024;
   static constexpr std::size_t kCharacter = 3;  // bytes of one
 
   static std::uint64_t Mix(std::uint64_t bytes, std::size_t size) noexcept {
@@ -94,6 +95,12 @@ class Lexicon {
   static std::uint16_t Tag(std::uint64_t hash) noexcept {
     return static_cast<std::uint16_t>(hash >> 48);
   }
+
+  static std::uint32_t Character(const char* data) noexcept {
+    return static_cast<std::uint32_t>(Load<std::uint16_t>(data) |
+                                      (Load<std::uint8_t>(data + 2) << 16));
+  }
+  static std::size_t RunSlot(std::uint32_t key) noexcept { return Mix(key, 0) % kRunSlots; }
 
   Lexeme& Entry(std::string_view word) {
     std::size_t slot = Hash(word) % kSlots;
@@ -148,9 +155,10 @@ class Lexicon {
     for (std::size_t i = 0; i < runs_.size();) {
       std::size_t end = i;
       while (end < runs_.size() && head(runs_[end]) == head(runs_[i])) ++end;
-      std::size_t slot = Hash(head(runs_[i])) % kRunSlots;
+      const std::uint32_t key = Character(runs_[i].words.data());
+      std::size_t slot = RunSlot(key);
       while (run_slots_[slot].end != 0) slot = (slot + 1) % kRunSlots;
-      run_slots_[slot] = {static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(end)};
+      run_slots_[slot] = {key, static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(end)};
       i = end;
     }
   }

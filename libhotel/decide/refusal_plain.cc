@@ -51,6 +51,13 @@ std::uint64_t LowerEight(std::uint64_t bytes) noexcept {
   return bytes | (upper >> 2);
 }
 
+// False when none of the eight bytes is `value`.
+bool MayHold(std::uint64_t bytes, std::uint8_t value) noexcept {
+  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+  const std::uint64_t other = bytes ^ (kOnes * value);
+  return ((other - kOnes) & ~other & kHighBits) != 0;
+}
+
 // À-Þ and А-Я, Ё, the capitals of the languages the vocabulary has.
 void LowerTwoByteLetters(std::size_t at, std::string* text) noexcept {
   for (; at + 1 < text->size(); ++at) {
@@ -72,10 +79,13 @@ void LowerTwoByteLetters(std::size_t at, std::string* text) noexcept {
 void AppendPlain(std::string_view text, std::string* out) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool html = first != std::string_view::npos && text[first] == '<';
+  // Where the next tag and the next escape begin: each is looked for once.
   std::size_t tag = html ? first : text.size();
+  std::size_t escape = std::min(text.find('\\'), text.size());
   for (std::size_t i = 0; i < text.size();) {
     if (tag < i) tag = std::min(text.find('<', i), text.size());
-    const std::size_t next = std::min({text.find('\\', i), tag, text.size()});
+    if (escape < i) escape = std::min(text.find('\\', i), text.size());
+    const std::size_t next = std::min(tag, escape);
     out->append(text.substr(i, next - i));
     i = next;
     if (i == text.size()) break;
@@ -106,18 +116,20 @@ void AppendLower(std::string_view text, std::string* out) {
   out->append(text);
   std::size_t at = begin;
   std::uint64_t bytes = 0;
-  std::uint64_t all = 0;
+  bool two_byte = false;
   for (; at + sizeof(bytes) <= out->size(); at += sizeof(bytes)) {
     std::memcpy(&bytes, out->data() + at, sizeof(bytes));
-    all |= bytes;
+    if ((bytes & kHighBits) != 0 && !two_byte) {
+      two_byte = MayHold(bytes, 0xC3) || MayHold(bytes, 0xD0);
+    }
     bytes = LowerEight(bytes);
     std::memcpy(out->data() + at, &bytes, sizeof(bytes));
   }
   for (; at < out->size(); ++at) {
-    all |= static_cast<unsigned char>((*out)[at]);
+    two_byte = two_byte || (*out)[at] == '\xC3' || (*out)[at] == '\xD0';
     (*out)[at] = base::AsciiLower((*out)[at]);
   }
-  if ((all & kHighBits) != 0) LowerTwoByteLetters(begin, out);
+  if (two_byte) LowerTwoByteLetters(begin, out);
 }
 
 }  // namespace hotel::decide

@@ -197,7 +197,8 @@ std::size_t RefusalText::ReadWord(std::size_t pos, char before) {
     }
   } else if ((first & kIdeograph) != 0) {
     while (end < size && static_cast<unsigned char>(flat_[end]) >= 0x80 &&
-           std::string_view(flat_).substr(end, kFullStop.size()) != kFullStop) {
+           (flat_[end] != kFullStop.front() ||
+            std::string_view(flat_).substr(end, kFullStop.size()) != kFullStop)) {
       ++end;
     }
   } else {
