@@ -128,14 +128,14 @@ void Server::Run() {
       const int fd = event.data.fd;
       if (fd == signals_) return;
       if (fd == listener_) {
-        Accept(now);
+        Accept();
         continue;
       }
       // A number freed and taken again in this batch gets a spurious event, which does no harm.
       const auto found = connections_.find(fd);
       if (found == connections_.end()) continue;
       if ((event.events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) {
-        Readable(found->second.get(), now);
+        Readable(found->second.get());
       } else {
         Advance(found->second.get(), now);
       }
@@ -144,7 +144,7 @@ void Server::Run() {
   }
 }
 
-void Server::Accept(TimePoint now) {
+void Server::Accept() {
   for (;;) {
     const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return;
@@ -165,11 +165,11 @@ void Server::Accept(TimePoint now) {
     ++stats.open_connections;
     stats.max_open_connections = std::max(stats.max_open_connections, stats.open_connections);
     // The request is mostly there already.
-    Readable(connection, now);
+    Readable(connection);
   }
 }
 
-void Server::Readable(Connection* connection, TimePoint now) {
+void Server::Readable(Connection* connection) {
   const ssize_t size = recv(connection->fd, read_buffer_.data(), read_buffer_.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) {
@@ -184,7 +184,8 @@ void Server::Readable(Connection* connection, TimePoint now) {
     return;
   }
   connection->in.append(read_buffer_, 0, bytes);
-  if (!connection->script) Advance(connection, now);
+  // Not the time at which epoll woke: the request may have come since, and its waits begin with it.
+  if (!connection->script) Advance(connection, Now());
 }
 
 void Server::ClientLeft(Connection* connection) {

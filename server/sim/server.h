@@ -28,8 +28,8 @@ class Server {
  private:
   struct Connection;
 
-  void Accept(TimePoint now);
-  void Readable(Connection* connection, TimePoint now);
+  void Accept();
+  void Readable(Connection* connection);
   /// Takes requests and produces answers until there is something to wait for. May destroy
   /// `connection`.
   void Advance(Connection* connection, TimePoint now);
