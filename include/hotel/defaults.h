@@ -77,6 +77,17 @@ struct CurlOptions {
 absl::StatusOr<std::unique_ptr<Dispatcher>> MakeCurlDispatcher(Loop* loop,
                                                                const CurlOptions& options);
 
+/// Loops that MakeSpreadDispatcher may use at most.
+inline constexpr std::size_t kMostEventLoops = 16;
+/// A dispatcher on `loop` that carries its exchanges out on `loops` loops, `loop` and further ones
+/// with threads of their own; callers see `loop` only. The connections of one origin (scheme, host,
+/// port, transport options) are all made on the same of them; which one is left to a hash.
+/// `options.max_connections` is shared out evenly. With one loop it is MakeCurlDispatcher's. To be
+/// destroyed as that one; it then waits for its threads. InvalidArgument when `loops` is not within
+/// 1 to kMostEventLoops; Unavailable when the system refuses a thread.
+absl::StatusOr<std::unique_ptr<Dispatcher>> MakeSpreadDispatcher(Loop* loop, std::size_t loops,
+                                                                 const CurlOptions& options);
+
 struct CircuitBreakerOptions {
   /// Asked when a circuit opens; may be null. Must outlive the breaker.
   const QuotaAdvisor* advisor = nullptr;

@@ -49,6 +49,9 @@ struct Options {
   Secret master_key;
   /// Connections to providers that are kept, active and idle together; the expected peak.
   std::size_t max_upstream_connections = 1024;
+  /// Loops that carry them, see MakeSpreadDispatcher; 0 = `server.event_loops` of the
+  /// configuration, one when that says nothing. Without effect on a transport of your own.
+  std::size_t event_loops = 0;
   /// Address policy added to what the configuration file says.
   AddressPolicy addresses;
 

@@ -303,7 +303,9 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
     CurlOptions curl;
     curl.max_connections = options.max_upstream_connections;
     curl.addresses = Merge(config.server.addresses, options.addresses);
-    auto dispatcher = MakeCurlDispatcher(loop_, curl);
+    const std::size_t loops =
+        options.event_loops != 0 ? options.event_loops : config.server.event_loops;
+    auto dispatcher = MakeSpreadDispatcher(loop_, loops, curl);
     if (!dispatcher.ok()) return dispatcher.status();
     dispatcher_ = *std::move(dispatcher);
   }

@@ -47,6 +47,7 @@ struct ServerConfig {
   Duration client_write_timeout = std::chrono::seconds(60);  ///< client takes no byte of an answer
   Duration keep_alive_timeout = std::chrono::seconds(75);    ///< between two requests
   std::size_t max_connections = 10000;
+  std::size_t event_loops = 1;  ///< that carry connections to providers
   AddressPolicy addresses;
 };
 

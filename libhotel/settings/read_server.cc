@@ -57,6 +57,7 @@ struct CountOption {
 constexpr CountOption kCounts[] = {
     {"max_headers", &ServerConfig::max_headers, 10, 10000},
     {"max_connections", &ServerConfig::max_connections, 1, 1000000},
+    {"event_loops", &ServerConfig::event_loops, 1, kMostEventLoops},
 };
 
 template <typename Row, std::size_t N>

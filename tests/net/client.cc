@@ -109,12 +109,12 @@ UpstreamRequest Client::Post(std::string url, std::string body) {
   return request;
 }
 
-Client::Client(const CurlOptions& options) {
+Client::Client(const CurlOptions& options, std::size_t loops) {
   absl::StatusOr<std::unique_ptr<LoopThread>> thread = StartEventLoop();
   if (!thread.ok()) throw std::runtime_error(std::string(thread.status().message()));
   thread_ = *std::move(thread);
   absl::StatusOr<std::unique_ptr<Dispatcher>> dispatcher =
-      MakeCurlDispatcher(thread_->loop(), options);
+      MakeSpreadDispatcher(thread_->loop(), loops, options);
   if (!dispatcher.ok()) throw std::runtime_error(std::string(dispatcher.status().message()));
   dispatcher_ = *std::move(dispatcher);
 }

@@ -68,7 +68,7 @@ class Client {
   static UpstreamRequest Post(std::string url, std::string body = "{}");
 
   Client() : Client(LoopbackOptions()) {}
-  explicit Client(const CurlOptions& options);
+  explicit Client(const CurlOptions& options, std::size_t loops = 1);
   ~Client();
 
   Loop* loop() { return thread_->loop(); }

@@ -64,7 +64,8 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
       "  body_timeout: 2s\n"
       "  client_write_timeout: 3s\n"
       "  keep_alive_timeout: 4s\n"
-      "  max_connections: 500\n",
+      "  max_connections: 500\n"
+      "  event_loops: 3\n",
       {{"DEV_KEY", "k1"}});
   REQUIRE(Lines(result.errors) == std::vector<std::string>{});
   const Config& config = result.config;
@@ -84,6 +85,7 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
   CHECK(config.server.client_write_timeout == 3s);
   CHECK(config.server.keep_alive_timeout == 4s);
   CHECK(config.server.max_connections == 500);
+  CHECK(config.server.event_loops == 3);
 
   REQUIRE(config.providers.size() == 2);
   CHECK(config.providers[0].name == "My Acme");
@@ -246,7 +248,8 @@ TEST_CASE("Values of the server block are checked") {
              "  max_request_size: 10\n"
              "  head_timeout: 1ms\n"
              "  max_headers: many\n"
-             "  max_connections: 0\n") ==
+             "  max_connections: 0\n"
+             "  event_loops: 17\n") ==
       "h.yaml:2: server.listen: \"here\" is not an address to listen on; write HOST:PORT, such "
       "as 127.0.0.1:8081, [::1]:8081 or :8081\n"
       "h.yaml:3: server.data_dir: is empty; write a directory\n"
@@ -263,7 +266,8 @@ TEST_CASE("Values of the server block are checked") {
       "h.yaml:8: server.head_timeout: \"1ms\" is not a duration from 100ms to 1h; write a number "
       "with a unit, such as 500ms, 30s or 5m\n"
       "h.yaml:9: server.max_headers: \"many\" is not a whole number from 10 to 10000\n"
-      "h.yaml:10: server.max_connections: \"0\" is not a whole number from 1 to 1000000");
+      "h.yaml:10: server.max_connections: \"0\" is not a whole number from 1 to 1000000\n"
+      "h.yaml:11: server.event_loops: \"17\" is not a whole number from 1 to 16");
 }
 
 TEST_CASE("Files are read, and what cannot be read is an error") {
