@@ -60,6 +60,12 @@ struct FailoverSettings {
   /// provider's words. `failover.error_body` (gateway, provider)
   enum class ErrorBody { kGateway, kProvider };
 
+  /// False: a request that failed at one candidate is not sent to another one. Open circuits are
+  /// skipped all the same. `failover.enabled`
+  bool enabled = true;
+  /// Candidates a request may go on to behind the first contacted one; 0 = all (B8, B12).
+  /// `failover.max_attempts`
+  int max_attempts = 0;
   /// Upstream statuses that send a request on. `failover.retry_on_statuses`
   StatusSet retry_on_statuses;
   /// `failover.judge`

@@ -25,7 +25,7 @@ void AttemptMachine::Next(TimePoint now, Actions* out) {
   for (const Live& live : live_) {
     if (live.phase == Live::Phase::kAsked) return;
   }
-  if (cursor_ >= static_cast<int>(plan_.candidates.size())) {
+  if (cursor_ >= static_cast<int>(plan_.candidates.size()) || !MayContactMore()) {
     if (live_.empty()) NobodyLeft(now, out);
     return;
   }
@@ -39,6 +39,14 @@ void AttemptMachine::Next(TimePoint now, Actions* out) {
     }
   }
   Ask(cursor_++, out);
+}
+
+// B8, B12: skips do not count.
+bool AttemptMachine::MayContactMore() const noexcept {
+  const FailoverSettings& failover = plan_.settings->failover;
+  if (contacted_ == 0) return true;
+  if (!failover.enabled) return false;
+  return failover.max_attempts == 0 || contacted_ <= failover.max_attempts;
 }
 
 void AttemptMachine::Ask(int candidate, Actions* out) {

@@ -100,9 +100,10 @@ class AttemptMachine {
   void Remove(int attempt);
   const EngineSettings& settings(const Live& live) const noexcept;
   bool OverallPassed(TimePoint now) const noexcept;
-  Deadline NextDeadline(const Live& live) const;
 
-  // One attempt.
+  // One attempt (attempt_live.cc).
+  static Duration AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept;
+  Deadline NextDeadline(const Live& live) const;
   void StartTry(Live& live, TimePoint now, Actions* out);
   bool TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now);
   void Settle(Live live, const AttemptEnd& end, TimePoint now, Actions* out);
@@ -119,6 +120,7 @@ class AttemptMachine {
 
   // Whose turn it is (attempt_flow.cc).
   void Next(TimePoint now, Actions* out);
+  bool MayContactMore() const noexcept;
   void Ask(int candidate, Actions* out);
   void MoveOn(TimePoint now, Actions* out);
   bool GoesOn(const Live& live, const AttemptEnd& end) const noexcept;

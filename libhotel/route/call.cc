@@ -4,30 +4,9 @@
 #include <utility>
 
 #include "libhotel/route/refusal_reader.h"
-#include "libhotel/wire/errors.h"
 #include "libhotel/wire/upstream.h"
 
 namespace hotel::route {
-namespace {
-
-std::string SkipDetail(bool provider_wide) {
-  return provider_wide ? "provider skipped" : "circuit open";
-}
-
-constexpr std::string_view kJsonType = "application/json";
-constexpr std::string_view kSseType = "text/event-stream";
-
-/// A value that can stand in a header line whatever the client put into a model name.
-std::string HeaderValue(std::string_view text) {
-  std::string value(text.substr(0, 512));
-  for (char& c : value) {
-    if (c < 0x20 || c > 0x7e) c = '?';
-  }
-  return value;
-}
-
-}  // namespace
-
 CallState::CallState(std::shared_ptr<RouterParts> parts, RouteRequest request,
                      absl::StatusOr<wire::RequestPeek> peek, std::shared_ptr<StreamSink> sink,
                      TimePoint arrival, std::uint64_t seed, std::function<void()> on_change)
@@ -141,86 +120,6 @@ void CallState::EnsureAttempt(int index, int candidate) {
   }
 }
 
-void CallState::Do(const decide::AskAdmission& action) {
-  EnsureAttempt(action.attempt, action.candidate);
-  slot_wait_ = {};
-  Attempt& attempt = At(action.attempt);
-  const Candidate& candidate = attempt.candidate();
-  const TimePoint now = deps_.loop->Now();
-  const auto refuse = [&](const decide::Refused& refused) {
-    DropSlot();
-    attempts_[static_cast<std::size_t>(action.attempt)] = nullptr;
-    Drive(refused);
-  };
-  if (route_.direct && !candidate.settings->circuit_breaker.block_direct) {
-    attempt.permit = deps_.breaker->AcquireDirect(candidate.circuit(), now);
-  } else {
-    Admission admission = deps_.breaker->TryAcquire(candidate.circuit(), now);
-    if (!admission.admitted()) {
-      const bool capacity = admission.refusal == Refusal::kCapacity;
-      AddSkip(candidate,
-              capacity ? "circuit capacity exhausted"
-                       : SkipDetail(admission.refusal == Refusal::kProviderOpen),
-              BreakerEffect::kSkipped, ErrorKind::kNone);
-      using Why = decide::Refused::Why;
-      return refuse({action.attempt, admission.retry_at, capacity ? Why::kCapacity : Why::kCircuit,
-                     admission.pinned});
-    }
-    attempt.permit = std::move(admission.permit);
-  }
-  if (!AcquireSlot(attempt, action.candidate, now)) {
-    return refuse({action.attempt, now, decide::Refused::Why::kBusy});
-  }
-  Drive(decide::Admitted{action.attempt, attempt.permit.probe()});
-}
-
-/// The slot that was waited for, or one that is free.
-bool CallState::AcquireSlot(Attempt& attempt, int candidate, TimePoint now) {
-  if (deps_.limiter == nullptr) return true;
-  attempt.slot = held_slot_.valid()
-                     ? std::move(held_slot_)
-                     : deps_.limiter->TryAcquire(attempt.candidate().inflight(), now);
-  if (attempt.slot.valid()) return true;
-  busy_noted_.resize(route_.candidates.size());
-  if (!busy_noted_[static_cast<std::size_t>(candidate)]) {
-    busy_noted_[static_cast<std::size_t>(candidate)] = true;
-    AddSkip(attempt.candidate(), "at in-flight limit", BreakerEffect::kNoop,
-            ErrorKind::kProviderSaturated);
-  }
-  return false;
-}
-
-void CallState::Do(const decide::WaitForSlot& action) {
-  slot_targets_ = action.candidates;
-  std::vector<InflightTarget> targets;
-  for (const int candidate : slot_targets_) {
-    targets.push_back(route_.candidates[static_cast<std::size_t>(candidate)].inflight());
-  }
-  // Told on the thread that gives the slot back; the call itself is touched on its loop only.
-  const auto on_slot = [loop = deps_.loop, weak = weak_from_this()] {
-    loop->Post([weak] {
-      if (const auto self = weak.lock()) self->TakeSlot();
-    });
-  };
-  slot_wait_ = deps_.limiter->Wait(targets, deps_.loop->Now(), on_slot, seniority_);
-  seniority_ = slot_wait_.seniority();
-  if (slot_wait_.ready()) TakeSlot();
-}
-
-void CallState::TakeSlot() {
-  if (!slot_wait_.valid() || finished()) return;
-  std::size_t target = 0;
-  InflightSlot slot = slot_wait_.Take(&target);
-  if (!slot.valid()) return;
-  DropSlot();
-  held_slot_ = std::move(slot);
-  Drive(decide::SlotFree{slot_targets_[target]});
-}
-
-void CallState::DropSlot() {
-  if (held_slot_.valid()) held_slot_.End(SlotEnd::kUnused, deps_.loop->Now());
-}
-
 void CallState::Do(const decide::StartAttempt& action) {
   Attempt& attempt = At(action.attempt);
   const bool first_try = attempt.tries() == 0;
@@ -240,31 +139,6 @@ void CallState::Do(const decide::StartAttempt& action) {
 }
 
 void CallState::Do(const decide::CancelAttempt& action) { At(action.attempt).Cancel(); }
-
-void CallState::Do(const decide::Commit& action) {
-  Attempt& attempt = At(action.attempt);
-  if (attempt.streaming()) {
-    ttft_ = std::max(Duration::zero(), deps_.loop->Now() - arrival_);
-    WriteHead(200, kSseType, std::nullopt, &attempt, true);
-    // What came up to the first output, perhaps in one piece with it, counts too.
-    machine_->Progress(deps_.loop->Now(), attempt.frames(), attempt.whole());
-  } else {
-    WriteHead(attempt.status(), kJsonType, std::nullopt, &attempt, false);
-  }
-  attempt.Commit();
-}
-
-void CallState::Do(const decide::SettleCircuit& action) {
-  Attempt& attempt = At(action.attempt);
-  attempt.record.breaker = attempt.permit.Report(action.report, deps_.loop->Now());
-}
-
-void CallState::EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now) {
-  if (!attempt.slot.valid()) return;
-  if (action.cut) return attempt.slot.EndSaturated(*action.cut, now);
-  if (attempt.tries() == 0) return attempt.slot.End(SlotEnd::kUnused, now);
-  attempt.slot.End(action.clean ? SlotEnd::kClean : SlotEnd::kUnclean, now);
-}
 
 void CallState::Do(const decide::ReportVerdict& action) {
   Attempt& attempt = At(action.attempt);
@@ -290,53 +164,6 @@ void CallState::Do(const decide::ReportVerdict& action) {
   EndSlot(attempt, action, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
   record_.attempts.push_back(record);
-}
-
-void CallState::Do(const decide::Finish& action) {
-  using How = decide::Finish::How;
-  Attempt* attempt = nullptr;
-  if (action.attempt >= 0 && static_cast<std::size_t>(action.attempt) < attempts_.size()) {
-    attempt = attempts_[static_cast<std::size_t>(action.attempt)].get();
-  }
-  if (action.how == How::kClientGone) {
-    return Complete({false, ErrorKind::kClientDisconnect}, 499, "client disconnected", attempt);
-  }
-  if (action.how == How::kServed) {
-    if (!attempt->streaming()) {
-      if (!attempt->body().empty()) sink_->OnWholeBody(attempt->TakeBody());
-    } else if (!attempt->closing().empty()) {
-      sink_->OnBody(attempt->closing());
-    }
-    return Complete({true, ErrorKind::kNone}, sent_status_, "", attempt);
-  }
-  std::string_view provider;
-  if (attempt != nullptr) {
-    provider = attempt->candidate().provider->name;
-  } else if (route_.direct) {
-    provider = route_.candidates.front().provider->name;
-  }
-  const decide::TerminalNames names{peek_->model, provider};
-  const decide::TerminalAnswer answer = decide::MakeTerminal(action, names, deps_.loop->Now());
-  switch (action.how) {
-    case How::kServedBroken:
-      // Nothing can be put behind bytes in a content coding: there the missing end has to tell.
-      if (attempt->can_append()) {
-        sink_->OnBody(std::string(attempt->separator()) +
-                      wire::ChatStreamError(answer.code, answer.message));
-      }
-      return Complete({false, answer.kind}, sent_status_, answer.message, attempt);
-    case How::kServedError:
-      return Complete({false, answer.kind}, sent_status_, answer.message, attempt);
-    case How::kProviderError: {
-      WriteHead(answer.status, kJsonType, answer.retry_after_seconds, attempt, false);
-      sink_->OnBody(wire::RelayProviderError(answer.status, attempt->body(),
-                                             attempt->candidate().provider->api_key.Reveal()));
-      return Complete({true, answer.kind}, answer.status, answer.message, attempt);
-    }
-    default:
-      WriteTerminal(answer, attempt);
-      return Complete({true, answer.kind}, answer.status, answer.message, attempt);
-  }
 }
 
 // --- events of attempts -------------------------------------------------------------------------
@@ -416,84 +243,6 @@ void CallState::OnTimer() {
     }
   }
   if (!finished()) Drive(decide::Wake{});
-}
-
-// --- the answer and the record ------------------------------------------------------------------
-
-void CallState::WriteHead(int status, std::string_view content_type, std::optional<int> retry_after,
-                          const Attempt* attempt, bool streaming) {
-  AnswerHead head;
-  head.status = status;
-  head.streaming = streaming;
-  head.headers.reserve(7);
-  head.headers.push_back({"content-type", std::string(content_type)});
-  if (attempt != nullptr && !attempt->content_encoding().empty() && status < 300) {
-    head.headers.push_back({"content-encoding", std::string(attempt->content_encoding())});
-  }
-  if (retry_after) head.headers.push_back({"retry-after", std::to_string(*retry_after)});
-  head.headers.push_back({"x-hotel-request-id", request_.request_id});
-  if (attempt != nullptr) {
-    head.headers.push_back(
-        {"x-hotel-provider", HeaderValue(attempt->candidate().provider->routing_name)});
-    head.headers.push_back({"x-hotel-model", HeaderValue(attempt->candidate().model)});
-  }
-  head.headers.push_back({"x-hotel-attempts", std::to_string(contacted_)});
-  sent_status_ = status;
-  sink_->OnHead(head);
-}
-
-void CallState::WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt) {
-  WriteHead(answer.status, kJsonType, answer.retry_after_seconds, attempt, false);
-  sink_->OnBody(wire::OpenAiError(answer.status, answer.code, answer.message));
-}
-
-void CallState::Refuse(const decide::TerminalAnswer& answer) {
-  WriteTerminal(answer, nullptr);
-  Complete({true, answer.kind}, answer.status, answer.message, nullptr);
-}
-
-void CallState::AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
-                        ErrorKind kind) {
-  AttemptRecord skip;
-  skip.attempt = -1;
-  skip.provider_id = candidate.provider->id;
-  skip.provider = candidate.provider->routing_name;
-  skip.model = candidate.model;
-  skip.detail = std::move(detail);
-  skip.error_kind = kind;
-  skip.breaker = effect;
-  record_.attempts.push_back(std::move(skip));
-}
-
-void CallState::Complete(const AnswerEnd& end, int status, std::string message,
-                         const Attempt* attempt) {
-  finished_->store(true, std::memory_order_release);
-  slot_wait_ = {};
-  DropSlot();
-  if (timer_ != 0) deps_.loop->CancelTimer(timer_);
-  timer_ = 0;
-  timer_at_.reset();
-  sink_->OnEnd(end);
-  sink_.reset();
-
-  record_.status = status;
-  record_.error_kind = end.error_kind;
-  record_.error_message = std::move(message);
-  // Arrival is stamped by the caller's thread, perhaps inside a turn that began before it.
-  record_.duration = std::max(Duration::zero(), deps_.loop->Now() - arrival_);
-  record_.ttft = ttft_;
-  if (attempt != nullptr) {
-    const Candidate& candidate = attempt->candidate();
-    record_.provider_id = candidate.provider->id;
-    record_.provider = candidate.provider->routing_name;
-    // A direct name says the model already.
-    if (!route_.direct) record_.resolved_model = candidate.model;
-  }
-  std::stable_sort(
-      record_.attempts.begin(), record_.attempts.end(),
-      [](const AttemptRecord& a, const AttemptRecord& b) { return a.attempt < b.attempt; });
-  if (deps_.log != nullptr) deps_.log->Record(record_);
-  on_change_();
 }
 
 }  // namespace hotel::route

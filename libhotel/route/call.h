@@ -81,6 +81,8 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void Do(const decide::WaitForSlot& action);
   void Do(const decide::Finish& action);
 
+  // What an attempt must hold (call_admission.cc).
+  static std::string SkipDetail(bool provider_wide);
   bool AcquireSlot(Attempt& attempt, int candidate, TimePoint now);
   void EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now);
   void TakeSlot();
@@ -91,6 +93,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   Attempt& At(int index);
   void EnsureAttempt(int index, int candidate);
 
+  // The answer and the record (call_answer.cc).
   void Refuse(const decide::TerminalAnswer& answer);
   void WriteHead(int status, std::string_view content_type, std::optional<int> retry_after,
                  const Attempt* attempt, bool streaming);

@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -28,8 +30,13 @@ struct Refused {
   throw Refused{{line, std::move(message)}};
 }
 
+std::string Unshielded(std::string text);
+
 class TreeBuilder : public YAML::EventHandler {
  public:
+  /// `shielded`: the text went through ShieldReferences.
+  explicit TreeBuilder(bool shielded) : shielded_(shielded) {}
+
   NodePtr root() const { return root_ != nullptr ? root_ : std::make_shared<const Node>(); }
   /// Where the last key, value or collection was seen.
   int last_line() const noexcept { return last_line_; }
@@ -42,7 +49,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& value) override {
-    Leaf(Node::Kind::kScalar, mark, anchor, value);
+    Leaf(Node::Kind::kScalar, mark, anchor, shielded_ ? Unshielded(value) : value);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
@@ -127,11 +134,53 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
+  bool shielded_;
   std::vector<Frame> open_;
   std::unordered_map<YAML::anchor_t, NodePtr> anchors_;
   NodePtr root_;
   int last_line_ = 1;
 };
+
+// Braces of `${NAME}` in a form that means nothing to YAML, so that a reference may stand unquoted
+// inside `{...}`: two characters of the private use area, for the time of the parsing.
+constexpr std::string_view kOpenBrace = "\xEE\x80\x80";
+constexpr std::string_view kCloseBrace = "\xEE\x80\x81";
+
+bool IsNameByte(char c) noexcept { return base::IsAsciiAlnum(c) || c == '_'; }
+
+std::string ShieldReferences(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text[i] != '$' || i + 1 == text.size()) continue;
+    if (text[i + 1] == '$') {  // an escaped dollar: what follows is no reference
+      result += text[++i];
+      continue;
+    }
+    if (text[i + 1] != '{') continue;
+    const std::size_t end = text.find_first_of("}\n", i + 2);
+    std::size_t name_end = i + 2;
+    while (name_end < text.size() && IsNameByte(text[name_end])) ++name_end;
+    const bool whole = end != std::string_view::npos && text[end] == '}' && name_end > i + 2 &&
+                       (name_end == end || text.substr(name_end, 2) == ":-");
+    if (!whole) continue;
+    result += kOpenBrace;
+    result += text.substr(i + 2, end - i - 2);
+    result += kCloseBrace;
+    i = end;
+  }
+  return result;
+}
+
+std::string Unshielded(std::string text) {
+  for (const auto& [shield, brace] : {std::pair{kOpenBrace, "{"}, std::pair{kCloseBrace, "}"}}) {
+    for (std::size_t at = text.find(shield); at != std::string::npos; at = text.find(shield, at)) {
+      text.replace(at, shield.size(), brace);
+    }
+  }
+  return text;
+}
 
 // The text with an end-of-document mark behind it: without one, yaml-cpp takes the end of the file
 // for the end of a quoted value and swallows everything behind a forgotten quote.
@@ -176,13 +225,16 @@ bool CheckText(std::string_view text, SyntaxError* error) {
 
 NodePtr ParseDocument(std::string_view text, SyntaxError* error) {
   if (!CheckText(text, error)) return nullptr;
-  TreeBuilder builder;
+  // A text that uses these two characters itself keeps them.
+  const bool shielded = text.find(kOpenBrace) == std::string_view::npos &&
+                        text.find(kCloseBrace) == std::string_view::npos;
+  TreeBuilder builder(shielded);
   try {
-    std::istringstream stream{WithEnd(text)};
+    std::istringstream stream{WithEnd(shielded ? ShieldReferences(text) : std::string(text))};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     NodePtr root = builder.root();
-    TreeBuilder rest;
+    TreeBuilder rest(shielded);
     if (parser.HandleNextDocument(rest)) {
       *error = {rest.root()->line, "a second document; write everything into one"};
       return nullptr;

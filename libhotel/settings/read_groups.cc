@@ -129,7 +129,8 @@ struct KeySection {
 }  // namespace
 
 std::optional<std::string> CheckMember(Reader* reader, const Text& text, int line,
-                                       const std::string& path, const ProviderSection& providers) {
+                                       const std::string& path, const ProviderSection& providers,
+                                       bool must) {
   const std::size_t slash = text.value.find('/');
   if (slash == 0 || slash == std::string::npos || slash + 1 == text.value.size() ||
       !IsCleanText(text.value)) {
@@ -149,10 +150,14 @@ std::optional<std::string> CheckMember(Reader* reader, const Text& text, int lin
   }
   const std::optional<std::vector<std::string>>& models = it->second.models;
   if (models && std::find(models->begin(), models->end(), model) == models->end()) {
-    reader->Error(line, path,
-                  fmt::format("names the model {}, which is not in the list of provider {}{}",
-                              Quoted(model), Quoted(provider), Suggestion(model, *models)));
-    return std::nullopt;
+    std::string problem =
+        fmt::format("names the model {}, which is not in the list of provider {}{}", Quoted(model),
+                    Quoted(provider), Suggestion(model, *models));
+    if (must) {
+      reader->Error(line, path, std::move(problem));
+      return std::nullopt;
+    }
+    reader->Warn(line, path, problem + "; it is never asked");
   }
   return provider + "/" + model;
 }

@@ -183,7 +183,8 @@ void CheckRealTargets(Reader* reader, const std::vector<VirtualModelSpec>& specs
                       "a failover group is no target; write its members as targets");
         continue;
       }
-      CheckMember(reader, {name, place.source_text}, place.line, place.path, providers);
+      CheckMember(reader, {name, place.source_text}, place.line, place.path, providers,
+                  /*must=*/false);
     }
   }
 }

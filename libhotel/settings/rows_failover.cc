@@ -69,6 +69,15 @@ void SetExhaustion(EngineSettings* settings, const OptionValue& value) {
 
 std::vector<Option> FailoverRows() {
   return {
+      Row::Of<Failover<&F::enabled>>(
+          "failover.enabled", {"true", "true"},
+          "Off: a request that failed at one candidate is not sent to another one.")
+          .GlobalOnly(),
+      Row::Of<Failover<&F::max_attempts>>(
+          "failover.max_attempts", {"0", "0"},
+          "Candidates a request may go on to behind the first one it reached. 0 = all.")
+          .Between(0, 100)
+          .GlobalOnly(),
       Row::Of<Failover<&F::retry_on_statuses>>(
           kRouteList, {"401,402,403,404,429,499,5xx", "429,5xx"},
           "Upstream statuses that send a request on to the next candidate."),

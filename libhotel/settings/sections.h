@@ -53,9 +53,11 @@ void ReadProviders(Reader* reader, const Node& node, const AddressPolicy& addres
                    const ProviderCheck& check, ProviderSection* section);
 
 /// "<provider>/<model>" with the provider in routing form, when both are there; nullopt when an
-/// error was added.
+/// error was added. A model that its provider's fixed list does not have is an error when it `must`
+/// exist, and a warning otherwise (B17).
 std::optional<std::string> CheckMember(Reader* reader, const Text& text, int line,
-                                       const std::string& path, const ProviderSection& providers);
+                                       const std::string& path, const ProviderSection& providers,
+                                       bool must = true);
 /// `failover_groups:`.
 std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
                                   const ProviderSection& providers);

@@ -153,4 +153,19 @@ TEST_CASE("An error stays on its line, whatever was written") {
   CHECK(errors.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("A reference to a variable may stand unquoted inside braces and brackets") {
+  const NodePtr root = Parse("- {name: dev, key: ${DEV_KEY}}\n- [${A:-x}, \"${B}\"]\n- $${C}\n");
+  REQUIRE(root->items.size() == 3);
+  CHECK(root->items[0]->members[1].value->text == "${DEV_KEY}");
+  CHECK(root->items[1]->items[0]->text == "${A:-x}");
+  CHECK(root->items[1]->items[1]->text == "${B}");
+  CHECK(root->items[2]->text == "$${C}");
+}
+
+TEST_CASE("What is no reference stays YAML, and a text may use any character itself") {
+  CHECK(ErrorOf("a: {b: ${not a name}}\n").line == 1);
+  CHECK(ErrorOf("a: {b: ${OPEN\nc: d}\n").line >= 1);
+  CHECK(Parse("a: \xEE\x80\x80 ${X}\n")->members[0].value->text == "\xEE\x80\x80 ${X}");
+}
+
 }  // namespace

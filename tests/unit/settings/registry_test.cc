@@ -77,6 +77,8 @@ constexpr DefaultRow kDecisions2[] = {
     {"failover.exhaustion", "honest_429", "last_error"},
     {"failover.error_body", "gateway", "provider"},
     {"failover.judge", "every", "first"},
+    {"failover.enabled", "true", "true"},
+    {"failover.max_attempts", "0", "0"},
     {"hedging.enabled", "false", "false"},
     {"hedging.delay", "4s", "4s"},
 };
@@ -382,8 +384,8 @@ TEST_CASE("Names below a block are listed once each") {
                                                            "inflight_limiter", "rate_limit",
                                                            "resilience", "stream", "timeouts"});
   CHECK(OptionNames("failover", false) ==
-        std::vector<std::string>{"backoff", "error_body", "exhaustion", "judge",
-                                 "last_candidate_retry", "retry_on_statuses"});
+        std::vector<std::string>{"backoff", "enabled", "error_body", "exhaustion", "judge",
+                                 "last_candidate_retry", "max_attempts", "retry_on_statuses"});
   CHECK(OptionNames("failover", true) == std::vector<std::string>{"retry_on_statuses"});
   CHECK(OptionNames("failover.backoff", false) == std::vector<std::string>{"initial", "max"});
   CHECK(OptionNames("fail", false).empty());

@@ -99,19 +99,28 @@ TEST_CASE("B17 targets must be of providers that are configured") {
                    "    targets:\n"
                    "      - {model: acne/a}\n"
                    "      - {model: a, provider: acne}\n"
-                   "      - {model: acme/c}\n"
                    "      - {model: nothing}\n"
                    "      - {model: hotel/glm}\n")) ==
         "h.yaml:12: virtual_models[0].targets[0]: names the provider \"acne\", which is not under "
         "providers; did you mean \"acme\"?\n"
         "h.yaml:13: virtual_models[0].targets[1]: names the provider \"acne\", which is not under "
         "providers; did you mean \"acme\"?\n"
-        "h.yaml:14: virtual_models[0].targets[2]: names the model \"c\", which is not in the list "
-        "of provider \"acme\"; did you mean \"a\"?\n"
-        "h.yaml:15: virtual_models[0].targets[3]: \"nothing\" does not name a model; write "
+        "h.yaml:14: virtual_models[0].targets[2]: \"nothing\" does not name a model; write "
         "<provider>/<model>\n"
-        "h.yaml:16: virtual_models[0].targets[4]: a failover group is no target; write its members "
+        "h.yaml:15: virtual_models[0].targets[3]: a failover group is no target; write its members "
         "as targets");
+}
+
+TEST_CASE("B17 whether a target's model exists is no question at load: a warning tells") {
+  const ReadResult read =
+      Read(Two("virtual_models:\n"
+               "  - source: s\n"
+               "    targets: [{model: acme/c}]\n"));
+  CHECK(read.errors.empty());
+  CHECK(Lines(read.warnings) ==
+        std::vector<std::string>{
+            "h.yaml:11: virtual_models[0].targets[0]: names the model \"c\", which is not in the "
+            "list of provider \"acme\"; did you mean \"a\"?; it is never asked"});
 }
 
 TEST_CASE("B5 a cycle is spelled out where it closes") {
