@@ -120,7 +120,8 @@ test('all providers failing is an InternalServerError', async () => {
   assert.ok(error instanceof OpenAI.InternalServerError, String(error));
   assert.equal(error.status, 502);
   assert.equal(error.type, 'server_error');
-  assert.equal(error.headers.get('x-hotel-attempts'), '2');
+  // Two candidates, and the last one once more.
+  assert.equal(error.headers.get('x-hotel-attempts'), '3');
 });
 
 test('all circuits open is a RateLimitError that says when to come back', async () => {
