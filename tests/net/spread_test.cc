@@ -118,6 +118,12 @@ TEST_CASE("a multi handle that has been without work is closed with its connecti
   // As long as it has work it stays.
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   CHECK(spread.multis() == 2);
+  // Both ends of its connections are in this process: none may still be on its way.
+  const auto arrived = std::chrono::steady_clock::now() + kLong;
+  while (server.connections() < kMost + 5 && std::chrono::steady_clock::now() < arrived) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  CHECK(server.connections() == kMost + 5);
   const std::size_t both = OpenDescriptors();
   CHECK(both > before);
   server.Release();
@@ -127,7 +133,6 @@ TEST_CASE("a multi handle that has been without work is closed with its connecti
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   CHECK(spread.multis() == 1);
-  // Both ends of its connections are in this process.
   CHECK(WaitOpenDescriptors(both - 2 * 5) <= both - 2 * 5);
   spread.Start(server.Url("/x"), 1);
   CHECK(spread.Answered() == kMost + 6);
