@@ -105,8 +105,7 @@ bool AttemptMachine::RepeatLast(TimePoint now) {
   const FailoverSettings& failover = plan_.settings->failover;
   Duration wait;
   if (end.refusal.saturated() && failover.wait_saturated) {
-    const Duration stated =
-        end.refusal.read == RefusalFacts::Class::kSaturated ? end.refusal.wait : kDefaultBusyWait;
+    const Duration stated = end.refusal.busy_wait();
     wait = std::min(stated, plan_.settings->rate_limit.saturation_max_wait);
   } else if (end.status != 429 && failover.last_candidate_statuses.Contains(end.status)) {
     const auto extra =
@@ -150,7 +149,7 @@ void AttemptMachine::FinalAnswer(TimePoint now, Actions* out) {
   if (!busy_.empty() && !slot_taken_ && (honest || !last_failure_)) {
     finish.kind = ErrorKind::kProviderSaturated;
     finish.reason = honest || plan_.direct ? Finish::Reason::kAllBusy : Finish::Reason::kNoProvider;
-    finish.retry_at = After(now, busy_wait_.value_or(kDefaultBusyWait));
+    finish.retry_at = After(now, busy_wait_.value_or(kSaturatedWait));
     return Done(finish, out);
   }
   if (last_failure_) return Done(*last_failure_, out);

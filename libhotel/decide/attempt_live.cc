@@ -116,8 +116,7 @@ void AttemptMachine::Settle(Live live, const AttemptEnd& end, TimePoint now, Act
   verdict.clean = IsClean(end);
   verdict.hedged = racing_;
   if (end.refusal.saturated() && verdict.report.verdict == Verdict::kNeutral) {
-    verdict.cut =
-        end.refusal.read == RefusalFacts::Class::kSaturated ? end.refusal.wait : kDefaultBusyWait;
+    verdict.cut = end.refusal.busy_wait();
     busy_wait_ = std::min(busy_wait_.value_or(*verdict.cut), *verdict.cut);
   }
   Push(out, std::move(verdict));

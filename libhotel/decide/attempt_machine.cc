@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "libhotel/decide/push.h"
-#include "libhotel/decide/retry.h"
 #include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
 

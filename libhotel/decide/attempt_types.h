@@ -9,6 +9,7 @@
 
 #include "hotel/circuit_breaker.h"
 #include "hotel/dispatcher.h"
+#include "hotel/rate_limit.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
 
@@ -25,13 +26,9 @@ enum class TimeoutKind {
 
 /// What a 429 was read as (decisions, section 8).
 struct RefusalFacts {
-  enum class Class {
-    kUnread,     ///< not a 429, or rate_limit.classify is off
-    kUnknown,    ///< nothing in it tells busy from spent
-    kSaturated,  ///< busy: a retry succeeds in `wait`
-    kExhausted,  ///< spent: no retry succeeds before `wait` is over
-  };
-  Class read = Class::kUnread;
+  /// Nothing: not a 429, or rate_limit.classify is off. kSaturated: a retry succeeds in `wait`;
+  /// kExhausted: none does before `wait` is over.
+  std::optional<RefusalClass> read;
   bool account_wide = false;   ///< kExhausted: the account, not the model
   bool needs_payment = false;  ///< kExhausted: a person must pay
   /// As the provider stated it, or the default of what was read. kSaturated, kExhausted: > 0.
@@ -42,16 +39,17 @@ struct RefusalFacts {
 
   /// Busy, by its words or by the fallback.
   bool saturated() const noexcept {
-    return read == Class::kSaturated || (read == Class::kUnknown && recent_success);
+    return read == RefusalClass::kSaturated || (read == RefusalClass::kUnknown && recent_success);
   }
-  bool exhausted() const noexcept { return read == Class::kExhausted; }
+  bool exhausted() const noexcept { return read == RefusalClass::kExhausted; }
+  /// REQUIRES: saturated(). The fallback states nothing.
+  Duration busy_wait() const noexcept {
+    return read == RefusalClass::kSaturated ? wait : kSaturatedWait;
+  }
 };
 
 /// A race waits at least this long for the first output of one before it sends the next (facts f).
 inline constexpr Duration kMinHedgeDelay = std::chrono::milliseconds(100);
-
-/// The wait of a busy candidate that stated none (facts c).
-inline constexpr Duration kDefaultBusyWait = std::chrono::seconds(2);
 
 /// How an attempt ended: what was seen, not what it means.
 struct AttemptEnd {

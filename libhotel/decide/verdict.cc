@@ -44,9 +44,6 @@ CircuitReport Make(Verdict verdict, std::string_view cause, int status) {
   return CircuitReport{verdict, std::string(cause), status};
 }
 
-// Until a person has paid (facts c); the breaker clamps it.
-constexpr Duration kUntilPaid = std::chrono::hours(90 * 24);
-
 std::string StatusCause(int status, std::string_view qualifier) {
   return fmt::format("upstream status {} ({})", status, qualifier);
 }
@@ -60,7 +57,7 @@ CircuitReport OpenNow(std::string cause, int status, std::optional<PinHint> pin)
 // Step 3: how long the answer holds; nullopt = it does not say, and the cooldown is enough.
 std::optional<PinHint> PinOf(const AttemptEnd& end) noexcept {
   if (end.refusal.exhausted()) return PinHint{end.refusal.wait, end.refusal.account_wide};
-  if (end.status == 402) return PinHint{kUntilPaid, false};
+  if (end.status == 402) return PinHint{kUntilPaidPin, false};
   if (end.refusal.stated) return PinHint{end.refusal.wait, false};
   if (end.retry_after) return PinHint{*end.retry_after, false};
   return std::nullopt;
@@ -103,8 +100,7 @@ CircuitReport JudgeStatus(const AttemptEnd& end, bool hidden,
   if (list == List::kFailure || fails_over) {
     if (const auto report = JudgeRefusal(end, settings)) return *report;
   }
-  if (end.refusal.read == RefusalFacts::Class::kUnknown)
-    charged = StatusCause(status, "unrecognised");
+  if (end.refusal.read == RefusalClass::kUnknown) charged = StatusCause(status, "unrecognised");
   switch (list) {
     case List::kNeutral:
     case List::kOpen:
@@ -185,7 +181,7 @@ CircuitReport JudgeEnd(const AttemptEnd& end, const CircuitBreakerSettings& sett
   CircuitReport report = JudgeKind(end, settings, fails_over);
   // Every charge of a 429 counts for the streak of openings by 429 alone (facts d).
   report.rate_limited =
-      end.status == 429 && end.refusal.read != RefusalFacts::Class::kUnread &&
+      end.status == 429 && end.refusal.read.has_value() &&
       (report.verdict == Verdict::kFailure || report.verdict == Verdict::kOpenNow);
   if (report.verdict == Verdict::kSuccess && settings.slow_call_threshold > Duration::zero() &&
       took > settings.slow_call_threshold) {
@@ -253,9 +249,10 @@ Finish FailureAnswer(const AttemptEnd& end, FailoverSettings::ErrorBody error_bo
       }
       finish.status = end.status;
       // A hint the provider gave survives (F095); a busy one that gave none has its default.
-      if (end.refusal.stated || end.refusal.saturated()) {
-        const bool waits = end.refusal.wait > Duration::zero();
-        finish.retry_at = After(now, waits ? end.refusal.wait : kDefaultBusyWait);
+      if (end.refusal.saturated()) {
+        finish.retry_at = After(now, end.refusal.busy_wait());
+      } else if (end.refusal.stated) {
+        finish.retry_at = After(now, end.refusal.wait);
       } else if (end.retry_after && (end.status == 429 || end.status == 503)) {
         finish.retry_at = After(now, *end.retry_after);
       }

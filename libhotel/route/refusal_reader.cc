@@ -1,24 +1,8 @@
 #include "libhotel/route/refusal_reader.h"
 
 namespace hotel::route {
-namespace {
 
 using decide::AttemptEnd;
-using decide::RefusalFacts;
-
-RefusalFacts::Class ClassOf(RefusalClass read) {
-  switch (read) {
-    case RefusalClass::kSaturated:
-      return RefusalFacts::Class::kSaturated;
-    case RefusalClass::kExhausted:
-      return RefusalFacts::Class::kExhausted;
-    case RefusalClass::kUnknown:
-      break;
-  }
-  return RefusalFacts::Class::kUnknown;
-}
-
-}  // namespace
 
 bool IsRefusal(const AttemptEnd& end) noexcept {
   return end.kind == AttemptEnd::Kind::kHttpError || end.kind == AttemptEnd::Kind::kHiddenError ||
@@ -45,12 +29,12 @@ RateLimitReading ReadRefusal(const RateLimitClassifier& classifier, const Circui
   }
   const RateLimitReading reading = classifier.Read(refusal, settings.saturation_max_wait);
   end->retry_after = reading.wait;
-  end->refusal.read = ClassOf(reading.refusal_class);
+  end->refusal.read = reading.refusal_class;
   end->refusal.account_wide = reading.account_wide;
   end->refusal.needs_payment = reading.needs_payment;
   end->refusal.wait = reading.WaitOrDefault();
   end->refusal.stated = reading.wait.has_value();
-  if (end->refusal.read == RefusalFacts::Class::kUnknown) {
+  if (end->refusal.read == RefusalClass::kUnknown) {
     end->refusal.recent_success =
         breaker.RecentSuccess(candidate.circuit(), settings.recent_success_window, now);
   }

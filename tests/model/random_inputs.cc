@@ -119,7 +119,9 @@ AttemptEnd RandomEnd(Dice& dice, Duration unit) {
   end.body_seen = dice.OneIn(2);
   if (dice.OneIn(3)) end.retry_after = unit * dice.Pick<int, 4>({0, 3, 40, 4000});
   if (end.status != 429) return end;
-  end.refusal.read = static_cast<RefusalFacts::Class>(dice.Below(4));
+  if (const int read = dice.Below(4); read > 0) {
+    end.refusal.read = static_cast<RefusalClass>(read - 1);
+  }
   end.refusal.wait = unit * dice.Pick<int, 4>({1, 7, 60, 9000});
   end.refusal.stated = dice.OneIn(2);
   end.refusal.account_wide = dice.OneIn(2);

@@ -162,7 +162,7 @@ TEST_CASE("facts a: a saturated last candidate is asked once more after the wait
 }
 
 TEST_CASE("facts e: the wait is 2 s without a stated one, and at most saturation_max_wait") {
-  AttemptEnd fallback = Refusal(RefusalFacts::Class::kUnknown);
+  AttemptEnd fallback = Refusal(RefusalClass::kUnknown);
   fallback.refusal.recent_success = true;
   MachineRun unknown(1, false, WithRepeat());
   unknown.Go().EndWith(fallback);
@@ -182,7 +182,7 @@ TEST_CASE("wait_saturated off, spent and unrecognised: no repeat") {
   busy.Go().EndWith(Saturated(seconds(1)));
   CHECK(busy.Words() == "verdict finish");
   for (const AttemptEnd& end :
-       {Exhausted(seconds(90)), Refusal(RefusalFacts::Class::kUnknown), Status(429)}) {
+       {Exhausted(seconds(90)), Refusal(RefusalClass::kUnknown), Status(429)}) {
     MachineRun run(1, false, WithRepeat());
     run.Go().EndWith(end);
     CHECK(run.Words() == "verdict finish");

@@ -56,7 +56,7 @@ inline AttemptEnd End(EndKind kind, int status = 200) {
 }
 
 /// A 429 that was read.
-inline AttemptEnd Refusal(RefusalFacts::Class read, Duration wait = {}, bool stated = false) {
+inline AttemptEnd Refusal(RefusalClass read, Duration wait = {}, bool stated = false) {
   AttemptEnd end = End(EndKind::kHttpError, 429);
   end.refusal.read = read;
   end.refusal.wait = wait;
@@ -64,10 +64,10 @@ inline AttemptEnd Refusal(RefusalFacts::Class read, Duration wait = {}, bool sta
   return end;
 }
 inline AttemptEnd Saturated(Duration wait, bool stated = true) {
-  return Refusal(RefusalFacts::Class::kSaturated, wait, stated);
+  return Refusal(RefusalClass::kSaturated, wait, stated);
 }
 inline AttemptEnd Exhausted(Duration wait, bool stated = true) {
-  return Refusal(RefusalFacts::Class::kExhausted, wait, stated);
+  return Refusal(RefusalClass::kExhausted, wait, stated);
 }
 
 /// Answers to a question that are no.

@@ -8,7 +8,7 @@
 namespace hotel::decide::test {
 namespace {
 
-using Class = RefusalFacts::Class;
+using Class = RefusalClass;
 
 AttemptEnd Unknown(bool recent_success) {
   AttemptEnd end = Refusal(Class::kUnknown);
@@ -57,7 +57,7 @@ TEST_CASE("decisions 4: unknown within the recent-success window is saturated, e
   recent.Go().EndWith(Unknown(true));
   CHECK(recent.verdict().report.verdict == Verdict::kNeutral);
   CHECK(recent.verdict().report.cause == "upstream status 429 (saturated)");
-  CHECK(recent.verdict().cut == kDefaultBusyWait);
+  CHECK(recent.verdict().cut == kSaturatedWait);
   CHECK(recent.verdict().kind == ErrorKind::kProviderSaturated);
 
   MachineRun stranger(1);

@@ -328,7 +328,7 @@ TEST_CASE("facts F3: an exhausted 429 ends the tries at once, busy and unknown o
   CHECK(Exhaust(busy, Saturated(seconds(90))).size() == 3);
   MachineRun unknown(1, false, RetryFirst());
   unknown.Go();
-  CHECK(Exhaust(unknown, Refusal(RefusalFacts::Class::kUnknown)).size() == 3);
+  CHECK(Exhaust(unknown, Refusal(RefusalClass::kUnknown)).size() == 3);
 
   // A spent account met on a later try ends them there.
   MachineRun later(1, false, RetryFirst());
