@@ -174,7 +174,6 @@ absl::Status LayeredSettings::Commit(Layers layers, const std::vector<StoredSett
   for (const std::string& key : erase) stored_.erase(key);
   for (const StoredSetting& row : put) stored_[row.key] = FindNamed(row.key).option;
   Publish(std::move(layers));
-  if (on_change_) on_change_();
   return absl::OkStatus();
 }
 
@@ -187,11 +186,21 @@ std::vector<std::string> LayeredSettings::StoredKeys(const Option& option) const
 }
 
 absl::Status LayeredSettings::Put(const std::vector<std::pair<std::string, std::string>>& values) {
+  absl::Status status;
+  {
+    base::MutexLock lock(&writer_mutex_);
+    status = PutLocked(values);
+  }
+  if (status.ok() && on_change_) on_change_();
+  return status;
+}
+
+absl::Status LayeredSettings::PutLocked(
+    const std::vector<std::pair<std::string, std::string>>& values) {
   if (values.size() > kMaxKeysPerCall) {
     return absl::InvalidArgumentError(fmt::format("{} options at once are too many; set at most {}",
                                                   values.size(), kMaxKeysPerCall));
   }
-  base::MutexLock lock(&writer_mutex_);
   Layers layers = Snapshot()->layers;
   std::vector<OptionWrite> writes;
   std::string wrong;
@@ -235,7 +244,16 @@ absl::Status LayeredSettings::Put(const std::vector<std::pair<std::string, std::
 }
 
 absl::Status LayeredSettings::Reset(const std::vector<std::string>& names) {
-  base::MutexLock lock(&writer_mutex_);
+  absl::Status status;
+  {
+    base::MutexLock lock(&writer_mutex_);
+    status = ResetLocked(names);
+  }
+  if (status.ok() && on_change_) on_change_();
+  return status;
+}
+
+absl::Status LayeredSettings::ResetLocked(const std::vector<std::string>& names) {
   Layers layers = Snapshot()->layers;
   std::vector<std::string> erase;
   std::string wrong;

@@ -37,16 +37,17 @@ class LayeredSettings final : public LiveSettings {
   static absl::StatusOr<std::unique_ptr<LayeredSettings>> Open(
       Layers layers, SettingsStore* store, std::vector<IgnoredSetting>* ignored);
 
-  /// Called behind every change, with the new options in force, on the thread that made it. Set
-  /// once, before the first change.
+  /// Called behind every Put and Reset that went well, with the options in force and no lock held,
+  /// on the thread that made it. Set once, before the first change.
   void OnChange(std::function<void()> on_change) { on_change_ = std::move(on_change); }
 
   std::shared_ptr<const Settings> Current() const noexcept override;
   std::uint64_t Generation() const noexcept override {
     return generation_.load(std::memory_order_acquire);
   }
-  absl::Status Put(const std::vector<std::pair<std::string, std::string>>& values) override;
-  absl::Status Reset(const std::vector<std::string>& names) override;
+  absl::Status Put(const std::vector<std::pair<std::string, std::string>>& values) override
+      HOTEL_EXCLUDES(writer_mutex_);
+  absl::Status Reset(const std::vector<std::string>& names) override HOTEL_EXCLUDES(writer_mutex_);
   std::vector<SettingInfo> List() const override;
 
  private:
@@ -58,6 +59,9 @@ class LayeredSettings final : public LiveSettings {
   LayeredSettings(Layers layers, SettingsStore* store);
 
   std::shared_ptr<const State> Snapshot() const noexcept;
+  absl::Status PutLocked(const std::vector<std::pair<std::string, std::string>>& values)
+      HOTEL_REQUIRES(writer_mutex_);
+  absl::Status ResetLocked(const std::vector<std::string>& names) HOTEL_REQUIRES(writer_mutex_);
   /// Stores the change and publishes `layers`.
   absl::Status Commit(Layers layers, const std::vector<StoredSetting>& put,
                       const std::vector<std::string>& erase) HOTEL_REQUIRES(writer_mutex_);
