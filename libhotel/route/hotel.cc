@@ -203,13 +203,21 @@ absl::Status StandardHotel::OpenSettings(const Options& options, settings::Layer
   return absl::OkStatus();
 }
 
+/// The provider of `<provider>/<model>`; null when the name has another form or nobody has it.
+std::shared_ptr<const Provider> ProviderOf(std::string_view name, const GroupSnapshot& snapshot) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || slash + 1 == name.size()) return nullptr;
+  return snapshot.FindProvider(name.substr(0, slash));
+}
+
 // The virtual models of file and code together; their real targets must be of stored providers.
 absl::StatusOr<std::vector<VirtualModelSpec>> JoinVirtualModels(const Options& options,
                                                                 const settings::Config& config,
                                                                 const GroupSnapshot& snapshot) {
   std::vector<VirtualModelSpec> specs = config.virtual_models;
   specs.insert(specs.end(), options.virtual_models.begin(), options.virtual_models.end());
-  for (const base::VirtualModelProblem& problem : base::CheckVirtualModels(specs)) {
+  if (const auto problems = base::CheckVirtualModels(specs); !problems.empty()) {
+    const base::VirtualModelProblem& problem = problems.front();
     return absl::InvalidArgumentError(fmt::format("virtual_models[{}] \"{}\": {}", problem.model,
                                                   specs[problem.model].source, problem.message));
   }
@@ -218,9 +226,7 @@ absl::StatusOr<std::vector<VirtualModelSpec>> JoinVirtualModels(const Options& o
     for (const VirtualTarget& target : specs[i].targets) {
       if (models.Next(specs[i], target) != nullptr) continue;
       const std::string name = base::TargetName(target);
-      const std::size_t slash = name.find('/');
-      if (slash == std::string::npos || slash + 1 == name.size() ||
-          snapshot.FindProvider(name.substr(0, slash)) == nullptr) {
+      if (ProviderOf(name, snapshot) == nullptr) {
         return absl::InvalidArgumentError(fmt::format(
             "virtual_models[{}] \"{}\": \"{}\" is not <provider>/<model> of a known provider", i,
             specs[i].source, name));
@@ -255,14 +261,13 @@ absl::Status StandardHotel::Fill(const Options& options, const settings::Config&
   for (const GroupSpec& group : groups) {
     std::vector<std::string> ids;
     for (const std::string& member : group.members) {
-      const std::size_t slash = member.find('/');
-      const auto provider = store_->Snapshot()->FindProvider(member.substr(0, slash));
-      if (slash == std::string::npos || slash + 1 == member.size() || provider == nullptr) {
+      const auto provider = ProviderOf(member, *store_->Snapshot());
+      if (provider == nullptr) {
         return absl::InvalidArgumentError(
             fmt::format("failover_groups.{}: \"{}\" is not <provider>/<model> of a known provider",
                         group.name, member));
       }
-      auto id = store_->EnsureModel(provider->id, member.substr(slash + 1));
+      auto id = store_->EnsureModel(provider->id, member.substr(member.find('/') + 1));
       if (!id.ok()) return id.status();
       ids.push_back(*std::move(id));
     }
