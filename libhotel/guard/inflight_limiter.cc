@@ -24,6 +24,7 @@
 #include "libhotel/base/string_hash.h"
 #include "libhotel/decide/inflight_core.h"
 #include "libhotel/guard/inflight_windows.h"
+#include "libhotel/guard/settings_cache.h"
 #include "libhotel/guard/slot_line.h"
 
 namespace hotel {
@@ -44,27 +45,27 @@ class Limiter final : public InflightLimiter {
   explicit Limiter(const SettingsSource* settings) : settings_(settings) {}
 
   bool Busy(const InflightTarget& target, TimePoint now) const noexcept override {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     const WindowShard& shard = ShardOf(target.provider_id);
     MutexLock lock(&shard.mutex);
     const auto found = shard.windows.find(target.provider_id);
     if (found == shard.windows.end()) return false;
     const ProviderWindow& provider = found->second;
     return !decide::Admits(provider.window, target.max_in_flight,
-                           InflightOptions(*snapshot, target.provider_name),
+                           InflightOptions(snapshot, target.provider_name),
                            std::max(provider.latest, now));
   }
 
   InflightSlot TryAcquire(const InflightTarget& target, TimePoint now) override {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     Calls calls;
     InflightSlot slot;
     {
       WindowShard& shard = ShardOf(target.provider_id);
       MutexLock lock(&shard.mutex);
-      ProviderWindow& provider = shard.FindOrMake(target, *snapshot, now);
-      HandOut(provider, *snapshot, now, &calls);
-      slot = Acquire(provider, *snapshot, now);
+      ProviderWindow& provider = shard.FindOrMake(target, snapshot, now);
+      HandOut(provider, snapshot, now, &calls);
+      slot = Acquire(provider, snapshot, now);
     }
     Run(calls);
     return slot;
@@ -72,7 +73,7 @@ class Limiter final : public InflightLimiter {
 
   SlotWait Wait(const std::vector<InflightTarget>& targets, TimePoint now,
                 std::function<void()> on_slot, std::uint64_t seniority) override {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     const std::uint64_t number = ++places_;
     const PlaceKey key{seniority == 0 ? number : seniority, number};
     auto waiter = std::make_shared<Waiter>(std::move(on_slot));
@@ -81,10 +82,10 @@ class Limiter final : public InflightLimiter {
     for (std::size_t i = 0; i < targets.size() && waiter->Waiting(); ++i) {
       WindowShard& shard = ShardOf(targets[i].provider_id);
       MutexLock lock(&shard.mutex);
-      ProviderWindow& provider = shard.FindOrMake(targets[i], *snapshot, now);
+      ProviderWindow& provider = shard.FindOrMake(targets[i], snapshot, now);
       if (!provider.line.try_emplace(key, PlaceInLine{waiter, i}).second) continue;
       place->providers.push_back(&provider);
-      HandOut(provider, *snapshot, now, &calls);
+      HandOut(provider, snapshot, now, &calls);
     }
     waiter->Arm();
     Run(calls);
@@ -92,7 +93,7 @@ class Limiter final : public InflightLimiter {
   }
 
   void Refresh(const std::vector<InflightTarget>& changed, TimePoint now) override {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     for (const InflightTarget& target : changed) {
       WindowShard& shard = ShardOf(target.provider_id);
       MutexLock lock(&shard.mutex);
@@ -102,19 +103,19 @@ class Limiter final : public InflightLimiter {
     Calls calls;
     for (WindowShard& shard : shards_) {
       MutexLock lock(&shard.mutex);
-      for (auto& [id, provider] : shard.windows) HandOut(provider, *snapshot, now, &calls);
-      shard.Sweep(*snapshot, now);
+      for (auto& [id, provider] : shard.windows) HandOut(provider, snapshot, now, &calls);
+      shard.Sweep(snapshot, now);
     }
     Run(calls);
   }
 
   std::vector<InflightView> Views(TimePoint now) const override {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     std::vector<InflightView> views;
     for (const WindowShard& shard : shards_) {
       MutexLock lock(&shard.mutex);
       for (const auto& [id, provider] : shard.windows) {
-        const InflightLimiterSettings& settings = InflightOptions(*snapshot, provider.name);
+        const InflightLimiterSettings& settings = InflightOptions(snapshot, provider.name);
         const TimePoint at = std::max(provider.latest, now);
         if (provider.Idle(settings, now)) continue;
         InflightView view;
@@ -236,18 +237,18 @@ class Limiter final : public InflightLimiter {
 
   template <typename Event>
   void Change(void* window, TimePoint now, const Event& event) {
-    const std::shared_ptr<const Settings> snapshot = settings_->Current();
+    const Settings& snapshot = settings_.Current();
     ProviderWindow& provider = *static_cast<ProviderWindow*>(window);
     Calls calls;
     {
       MutexLock lock(&provider.shard->mutex);
-      event(provider.window, InflightOptions(*snapshot, provider.name), provider.Advance(now));
-      HandOut(provider, *snapshot, now, &calls);
+      event(provider.window, InflightOptions(snapshot, provider.name), provider.Advance(now));
+      HandOut(provider, snapshot, now, &calls);
     }
     Run(calls);
   }
 
-  const SettingsSource* settings_;
+  const SettingsCache settings_;
   std::atomic<std::uint64_t> places_{0};
   std::array<WindowShard, kShards> shards_;
 };

@@ -1,5 +1,6 @@
 #include "libhotel/guard/settings_cache.h"
 
+#include <array>
 #include <atomic>
 #include <memory>
 
@@ -22,7 +23,9 @@ std::uint64_t NextId() {
 SettingsCache::SettingsCache(const SettingsSource* source) : source_(source), id_(NextId()) {}
 
 const Settings& SettingsCache::Current() const noexcept {
-  thread_local Kept kept;
+  // The caches of one hotel have numbers in a row, and with them places of their own.
+  thread_local std::array<Kept, 4> places;
+  Kept& kept = places[id_ % places.size()];
   // Read before the snapshot: one that is newer than its number is merely fetched once more.
   const std::uint64_t generation = source_->Generation();
   if (generation == 0 || kept.id != id_ || kept.generation != generation) {
