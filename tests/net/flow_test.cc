@@ -10,6 +10,7 @@
 
 #include "tests/net/client.h"
 #include "tests/net/scripted_server.h"
+#include "tests/net/traffic.h"
 #include "tests/support/catch.h"
 
 namespace hotel::net_test {
@@ -25,33 +26,10 @@ void Endless(Peer& peer) {
   while (peer.Send(Chunk("data: x\n\n"))) peer.Pause(milliseconds(5));
 }
 
-// A stream of one piece, then silence until the client leaves.
-void OneThenSilence(Peer& peer) {
-  if (!peer.ReadRequest()) return;
-  peer.Send(std::string(kStreamHead) + Chunk("data: 1\n\n"));
-  peer.WaitClosed();
-}
-
-std::string Numbered(std::size_t size) {
-  std::string bytes;
-  bytes.reserve(size + 16);
-  for (std::size_t i = 0; bytes.size() < size; ++i) bytes += std::to_string(i) + ",";
-  return bytes;
-}
-
 TEST_CASE("a paused exchange stops the upstream, and loses nothing") {
   const std::string body = Numbered(24 << 20);
   std::atomic<std::size_t> sent{0};
-  ScriptedServer server([&](Peer& peer) {
-    if (!peer.ReadRequest()) return;
-    peer.Send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
-    constexpr std::size_t kStep = 64 << 10;
-    for (std::size_t at = 0; at < body.size(); at += kStep) {
-      if (!peer.Send(std::string_view(body).substr(at, kStep))) return;
-      sent = at + kStep;
-    }
-    peer.WaitClosed();
-  });
+  ScriptedServer server(SendCounted(body, &sent));
   Client client;
   bool open = false;  // loop thread
   std::promise<void> paused;
@@ -65,18 +43,7 @@ TEST_CASE("a paused exchange stops the upstream, and loses nothing") {
     };
   });
   REQUIRE(paused.get_future().wait_for(kLong) == std::future_status::ready);
-  // The server runs until the sockets are full and then stands still: wait for two equal readings.
-  std::size_t before = 0;
-  const auto deadline = std::chrono::steady_clock::now() + kLong;
-  auto since = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() < deadline &&
-         std::chrono::steady_clock::now() - since < milliseconds(200)) {
-    if (sent != before) {
-      before = sent;
-      since = std::chrono::steady_clock::now();
-    }
-    std::this_thread::yield();
-  }
+  const std::size_t before = WaitStandsStill(sent);
   CHECK(before < body.size() / 2);
   CHECK(call.recorder.body().empty());
   client.OnLoop([&] { open = true; });
@@ -89,14 +56,7 @@ TEST_CASE("a paused exchange stops the upstream, and loses nothing") {
 
 TEST_CASE("pausing on every piece delivers the same bytes") {
   const std::string body = Numbered(300 << 10);
-  ScriptedServer server([&](Peer& peer) {
-    if (!peer.ReadRequest()) return;
-    std::string answer(kStreamHead);
-    for (std::size_t at = 0; at < body.size(); at += 1000) answer += Chunk(body.substr(at, 1000));
-    peer.Send(answer + std::string(kStreamEnd));
-    peer.FinishWriting();
-    peer.WaitClosed();
-  });
+  ScriptedServer server(InChunks(body));
   Client client;
   Call* self = nullptr;
   bool refuse = false;  // loop thread
