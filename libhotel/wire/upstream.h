@@ -32,7 +32,8 @@ std::vector<std::string_view> ProviderTypeNames();
 std::string UpstreamUrl(const Provider& provider, Endpoint endpoint);
 
 /// The complete header list for one attempt: content type, accept, user agent and the provider's
-/// credential. It starts from nothing: no client header is an input (facts i; F139, F141).
+/// credential. It starts from nothing: no client header is an input (facts i; F139, F141); the one
+/// that may go with it, the idempotency key, is added by the attempt.
 /// InvalidArgument when the key holds a byte that cannot stand in a header.
 absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool streaming);
 
