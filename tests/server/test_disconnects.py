@@ -28,6 +28,9 @@ from swarm import CLOSE, FIN, RESET, Plan, Swarm
 
 ASK = {"model": "hotel/demo", "messages": []}
 BREAKER = "resilience: {circuit_breaker: {failure_threshold: 1}}"
+# What a peak leaves open for a while by design: libcurl handles, a few descriptors each. Thousands of
+# clients have left by then, so that a leak would show far above it.
+KEPT = 24
 
 
 def request(body, head=b""):
@@ -92,7 +95,7 @@ class Disconnects(TestCase):
             quiet = time.monotonic()
             wait_until(lambda: sim.open_connections() == 0, "no request, no connection")
             slowest = max(slowest, time.monotonic() - quiet)
-            wait_until(lambda: hoteld.descriptors() <= descriptors, "no descriptor is left")
+            wait_until(lambda: hoteld.descriptors() <= descriptors + KEPT, "no descriptor is left")
         print("\n%d clients left; the upstream followed within %.0f ms" % (left, slowest * 1000))
         self.assertGreater(left, 10 * self.CLIENTS)
         self.assertLess(slowest, 2.0)  # 0.1 on a machine of its own
