@@ -3,6 +3,7 @@
 #ifndef HOTEL_REQUEST_LOG_H_
 #define HOTEL_REQUEST_LOG_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,20 @@
 #include "hotel/types.h"
 
 namespace hotel {
+
+/// Tokens as the provider counted them, or as they were guessed where it did not.
+struct TokenUsage {
+  std::int64_t prompt = 0;      ///< all input tokens, cached ones included
+  std::int64_t completion = 0;  ///< all output tokens, reasoning included
+  std::int64_t cached = 0;      ///< of `prompt`, read from the provider's cache
+  std::int64_t reasoning = 0;   ///< of `completion`
+  /// Guessed from sizes (four bytes a token): the provider stated none, or nobody waited for it.
+  bool estimated = false;
+  friend bool operator==(const TokenUsage& a, const TokenUsage& b) {
+    return a.prompt == b.prompt && a.completion == b.completion && a.cached == b.cached &&
+           a.reasoning == b.reasoning && a.estimated == b.estimated;
+  }
+};
 
 /// One visit to one candidate, or the decision not to visit it.
 struct AttemptRecord {
@@ -35,6 +50,10 @@ struct AttemptRecord {
   /// The wording that decided it, "" when headers or nothing did. Static storage.
   std::string_view phrase;
   bool hedged = false;  ///< it ran in a race
+  /// What a 2xx of this attempt cost: read from the answer that was served, an estimate of the
+  /// prompt for one that was thrown away (the loser of a race, a failed first-output probe), none
+  /// when the provider refused or was not reached. For whoever charges (facts o).
+  std::optional<TokenUsage> usage;
 };
 
 /// One finished request. No prompt, answer or secret is ever in it.
@@ -55,6 +74,9 @@ struct RequestRecord {
   WallTime created_at{};
   Duration duration{};
   std::optional<Duration> ttft;
+  /// Of the answer that was served; estimated when it stated none or the client left before its
+  /// end. None when nothing was served.
+  std::optional<TokenUsage> usage;
   /// Skips first, then attempts in order of their index.
   std::vector<AttemptRecord> attempts;
 };

@@ -41,10 +41,25 @@ std::string_view FindHeader(const HeaderList& headers, std::string_view name) no
 /// What a receiver of bytes wants next: more of them, or silence until it calls `Resume`.
 enum class Flow { kContinue, kPause };
 
-/// The API family a request speaks. It decides how answers are judged and how errors are written.
+/// The API family a request speaks. It decides how answers are judged and how errors are written
+/// (facts i).
 enum class Endpoint {
-  kChatCompletions,  ///< POST /v1/chat/completions (OpenAI chat dialect)
+  kChatCompletions,   ///< POST /v1/chat/completions (OpenAI chat dialect)
+  kMessages,          ///< POST /v1/messages (Anthropic Messages), to providers that speak it
+  kResponses,         ///< POST /v1/responses (OpenAI Responses), to providers that speak it
+  kEmbeddings,        ///< POST /v1/embeddings
+  kRerank,            ///< POST /v1/rerank
+  kImageGenerations,  ///< POST /v1/images/generations
+  kImageEdits,        ///< POST /v1/images/edits (multipart)
+  kImageVariations,   ///< POST /v1/images/variations (multipart)
+  kSpeech,            ///< POST /v1/audio/speech
+  kTranscriptions,    ///< POST /v1/audio/transcriptions (multipart)
+  kTranslations,      ///< POST /v1/audio/translations (multipart)
+  kPassthrough,       ///< any method, /p/<provider>/*: bytes go through unchanged
 };
+
+/// The word of an endpoint in records, logs and metrics (`chat`, `messages`, ...). Static storage.
+const char* EndpointName(Endpoint endpoint) noexcept;
 
 /// Why a request or an attempt ended badly. The closed list of `error_kind` words that request
 /// records and metrics use (facts g); `kNone` means it did not.
@@ -99,8 +114,8 @@ class Body {
   Body() = default;
   explicit Body(std::shared_ptr<const std::string> bytes);
 
-  /// A body that equals this one with `length` bytes at `offset` replaced. Shares all other bytes.
-  /// REQUIRES: this body is a single part (not spliced yet) and offset + length <= size().
+  /// A body that equals this one with `length` bytes at `offset` replaced. Shares all other bytes,
+  /// also with a body that was spliced itself. REQUIRES: offset + length <= size().
   Body Splice(std::size_t offset, std::size_t length, std::string replacement) const;
 
   std::size_t size() const noexcept { return size_; }

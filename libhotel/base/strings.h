@@ -19,6 +19,11 @@ constexpr bool IsAsciiAlnum(char c) noexcept {
 /// Space, tab, CR, LF, VT, FF.
 constexpr bool IsAsciiSpace(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/// C0 controls and DEL.
+constexpr bool IsAsciiControl(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+}
+
 /// A copy with A-Z lower-cased; bytes outside of ASCII stay.
 std::string Lower(std::string_view text);
 

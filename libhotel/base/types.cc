@@ -70,18 +70,31 @@ Body::Body(std::shared_ptr<const std::string> bytes) {
 
 Body Body::Splice(std::size_t offset, std::size_t length, std::string replacement) const {
   Body result;
-  const auto add = [&result](std::shared_ptr<const std::string> owner, std::size_t from,
+  result.parts_.reserve(parts_.size() + 2);
+  const auto add = [&result](const std::shared_ptr<const std::string>& owner, std::size_t from,
                              std::size_t count) {
     if (count == 0) return;
     result.size_ += count;
-    result.parts_.push_back(Part{std::move(owner), from, count});
+    result.parts_.push_back(Part{owner, from, count});
   };
-  const std::shared_ptr<const std::string> whole = parts_.empty() ? nullptr : parts_[0].owner;
-  auto middle = std::make_shared<const std::string>(std::move(replacement));
-  const std::size_t middle_size = middle->size();
-  add(whole, 0, offset);
-  add(std::move(middle), 0, middle_size);
-  add(whole, offset + length, size_ - offset - length);
+  const auto middle = std::make_shared<const std::string>(std::move(replacement));
+  const std::size_t end = offset + length;
+  bool placed = false;
+  std::size_t start = 0;  // of the part, in this body
+  for (const Part& part : parts_) {
+    const std::size_t stop = start + part.length;
+    if (start < offset) add(part.owner, part.offset, std::min(offset, stop) - start);
+    if (!placed && offset <= stop) {
+      add(middle, 0, middle->size());
+      placed = true;
+    }
+    if (end < stop) {
+      const std::size_t from = std::max(end, start);
+      add(part.owner, part.offset + (from - start), stop - from);
+    }
+    start = stop;
+  }
+  if (!placed) add(middle, 0, middle->size());  // this body is empty
   return result;
 }
 

@@ -1,13 +1,13 @@
 #include "libhotel/wire/chat_parts.h"
 
 #include <array>
+#include <string_view>
 
-#include "libhotel/base/strings.h"
+#include "libhotel/wire/payload.h"
+#include "libhotel/wire/usage.h"
 
 namespace hotel::wire {
 namespace {
-
-constexpr std::array<std::string_view, 3> kNeverText = {"type", "index", "id"};
 
 // The members of a delta or message that are model output.
 constexpr std::array<std::string_view, 9> kOutputMembers = {
@@ -17,8 +17,6 @@ constexpr std::array<std::string_view, 9> kOutputMembers = {
 
 constexpr std::array<std::string_view, 3> kSilentMembers = {"index", "native_finish_reason",
                                                             "logprobs"};
-constexpr std::array<std::string_view, 8> kAnswerMembers = {
-    "id", "object", "choices", "data", "output", "content", "candidates", "usage"};
 constexpr std::array<std::string_view, 2> kExplainingReasons = {"length", "content_filter"};
 
 // A delta or message object.
@@ -55,38 +53,12 @@ bool ReadChoiceMember(JsonCursor& cursor, std::string_view key, ChatChoice* choi
     return ReadText(cursor, &choice->output);
   }
   if (JsonTextIs(key, "finish_reason")) return ReadFinishReason(cursor, choice);
+  if (JsonTextIs(key, "usage")) return ReadUsage(cursor, &choice->usage);
   choice->unknown_member = choice->unknown_member || !IsOneOf(key, kSilentMembers);
   return cursor.Skip();
 }
 
 }  // namespace
-
-bool IsAnswerMember(std::string_view raw_key) { return IsOneOf(raw_key, kAnswerMembers); }
-
-std::string_view TrimPayload(std::string_view text) noexcept {
-  text = base::Trim(text);
-  if (base::StartsWith(text, "\xEF\xBB\xBF")) text = base::Trim(text.substr(3));
-  return text;
-}
-
-bool ReadText(JsonCursor& cursor, bool* carries) {
-  if (*carries) return cursor.Skip();
-  std::string_view raw;
-  switch (cursor.Peek()) {
-    case JsonKind::kString:
-      if (!cursor.String(&raw)) return false;
-      *carries = !raw.empty();
-      return true;
-    case JsonKind::kArray:
-      return cursor.Array([&] { return ReadText(cursor, carries); });
-    case JsonKind::kObject:
-      return cursor.Object([&](std::string_view key) {
-        return IsOneOf(key, kNeverText) ? cursor.Skip() : ReadText(cursor, carries);
-      });
-    default:
-      return cursor.Skip();
-  }
-}
 
 bool ReadChatChoice(JsonCursor& cursor, ChatChoice* choice) {
   if (cursor.Peek() != JsonKind::kObject) return cursor.Skip();

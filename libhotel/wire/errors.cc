@@ -5,9 +5,9 @@
 #include "libhotel/base/ids.h"
 #include "libhotel/base/redact.h"
 #include "libhotel/base/strings.h"
-#include "libhotel/wire/chat_parts.h"
 #include "libhotel/wire/error_value.h"
 #include "libhotel/wire/json.h"
+#include "libhotel/wire/payload.h"
 
 namespace hotel::wire {
 namespace {
@@ -16,21 +16,62 @@ constexpr std::size_t kMaxRelayed = std::size_t{1} << 20;
 constexpr std::size_t kMaxEnvelopeText = 10'000;
 constexpr std::size_t kUuidLength = 36;
 
-std::string ErrorObject(std::string_view type, std::string_view code, std::string_view message) {
-  std::string out = "{\"error\":{\"message\":";
-  out.append(JsonString(message)).append(",\"type\":").append(JsonString(type));
-  out.append(",\"code\":").append(JsonString(code)).append("}}");
+std::string Member(std::string_view name, std::string_view text) {
+  std::string out = JsonString(name);
+  out.append(":").append(JsonString(text));
   return out;
 }
 
-// A JSON object whose `error` member says something.
-bool IsErrorBody(std::string_view body) {
-  JsonCursor cursor(TrimPayload(body));
-  ErrorValue error;
-  const bool read = cursor.Object([&](std::string_view key) {
-    return JsonTextIs(key, "error") ? ReadErrorValue(cursor, &error) : cursor.Skip();
+std::string ErrorObject(Dialect dialect, std::string_view type, std::string_view code,
+                        std::string_view message) {
+  std::string out;
+  if (dialect == Dialect::kMessages) {
+    out.append(R"({"type":"error","error":{)").append(Member("type", type)).append(",");
+    out.append(Member("message", message));
+  } else {
+    out.append(R"({"error":{)").append(Member("message", message)).append(",");
+    out.append(Member("type", type));
+  }
+  out.append(",").append(Member("code", code)).append("}}");
+  return out;
+}
+
+// A provider's body that says what was wrong.
+struct ProviderError {
+  bool openai = false;       // a JSON object whose `error` member says something
+  bool anthropic = false;    // ... and is that of the messages dialect
+  std::string_view message;  // raw JSON string, "" when there is none
+};
+
+bool ReadErrorObject(JsonCursor& cursor, ProviderError* error) {
+  return cursor.Object([&](std::string_view key) {
+    return JsonTextIs(key, "message") ? TakeString(cursor, &error->message) : cursor.Skip();
   });
-  return read && cursor.AtEnd() && error.carries;
+}
+
+ProviderError ReadProviderError(std::string_view body) {
+  const std::string_view text = TrimPayload(body);
+  JsonCursor cursor(text);
+  ProviderError result;
+  ErrorValue value;
+  std::string_view type;
+  bool object = false;
+  const bool read = cursor.Object([&](std::string_view key) {
+    if (JsonTextIs(key, "type")) return TakeString(cursor, &type);
+    if (!JsonTextIs(key, "error")) return cursor.Skip();
+    object = cursor.Peek() == JsonKind::kObject;
+    const std::size_t start = cursor.offset();
+    if (!ReadErrorValue(cursor, &value)) return false;
+    JsonCursor inner(text.substr(start, cursor.offset() - start));
+    return object ? ReadErrorObject(inner, &result) : TakeString(inner, &result.message);
+  });
+  result.openai = read && cursor.AtEnd() && value.carries;
+  result.anthropic = result.openai && object && JsonTextIs(type, "error");
+  return result;
+}
+
+bool CanRelay(Dialect dialect, const ProviderError& error) noexcept {
+  return dialect == Dialect::kMessages ? error.anthropic : error.openai;
 }
 
 // Masks inside valid JSON. An escape can hide a credential from a search in the raw bytes (a letter
@@ -122,23 +163,71 @@ std::string_view OpenAiErrorType(int status) noexcept {
   }
 }
 
-std::string OpenAiError(int status, std::string_view code, std::string_view message) {
-  return ErrorObject(OpenAiErrorType(status), code, message);
-}
-
-std::string ChatStreamError(std::string_view code, std::string_view message) {
-  return "data: " + ErrorObject("server_error", code, message) + "\n\n";
-}
-
-std::string RelayProviderError(int status, std::string_view body, std::string_view secret) {
-  if (body.size() <= kMaxRelayed && IsErrorBody(body)) {
-    std::string masked = MaskJson(body, secret);
-    // A credential that looked like a piece of JSON may have taken the form with it.
-    if (masked == body || IsErrorBody(masked)) return masked;
+std::string_view AnthropicErrorType(int status) noexcept {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+    case 529:
+      return "overloaded_error";
+    default:
+      return status >= 500 ? "api_error" : "invalid_request_error";
   }
-  std::string text = SanitizeDetail(body, secret, kMaxEnvelopeText);
+}
+
+std::string ErrorBody(Dialect dialect, int status, std::string_view code,
+                      std::string_view message) {
+  const std::string_view type =
+      dialect == Dialect::kMessages ? AnthropicErrorType(status) : OpenAiErrorType(status);
+  return ErrorObject(dialect, type, code, message);
+}
+
+std::string StreamError(Dialect dialect, std::string_view code, std::string_view message) {
+  std::string out;
+  switch (dialect) {
+    case Dialect::kChat:
+      out = "data: " + ErrorObject(dialect, "server_error", code, message);
+      break;
+    case Dialect::kMessages:
+      out = "event: error\ndata: " + ErrorObject(dialect, "api_error", code, message);
+      break;
+    case Dialect::kResponses:
+      out = "event: error\ndata: {\"type\":\"error\"," + Member("code", code) + "," +
+            Member("message", message) + ",\"param\":null}";
+      break;
+    case Dialect::kPlain:
+      return out;
+  }
+  return out + "\n\n";
+}
+
+std::string RelayProviderError(Dialect dialect, int status, std::string_view body,
+                               std::string_view secret) {
+  std::string text;
+  if (body.size() <= kMaxRelayed) {
+    const ProviderError error = ReadProviderError(body);
+    if (CanRelay(dialect, error)) {
+      std::string masked = MaskJson(body, secret);
+      // A credential that looked like a piece of JSON may have taken the form with it.
+      if (masked == body || CanRelay(dialect, ReadProviderError(masked))) return masked;
+    } else if (error.openai && !error.message.empty()) {
+      // An error of another dialect: its words, in the client's form.
+      std::string message;
+      JsonUnescape(error.message, &message);
+      text = SanitizeDetail(message, secret, kMaxEnvelopeText);
+    }
+  }
+  if (base::Trim(text).empty()) text = SanitizeDetail(body, secret, kMaxEnvelopeText);
   if (base::Trim(text).empty()) text = "the provider rejected the request payload";
-  return OpenAiError(status, "provider_bad_request", text);
+  return ErrorBody(dialect, status, "provider_bad_request", text);
 }
 
 std::string SanitizeDetail(std::string_view text, std::string_view secret, std::size_t limit) {

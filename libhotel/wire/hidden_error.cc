@@ -4,9 +4,9 @@
 #include <charconv>
 
 #include "libhotel/base/strings.h"
-#include "libhotel/wire/chat_parts.h"
 #include "libhotel/wire/error_value.h"
 #include "libhotel/wire/json.h"
+#include "libhotel/wire/payload.h"
 
 namespace hotel::wire {
 namespace {
@@ -24,11 +24,6 @@ struct Body {
   std::string_view outer_message;
   std::string_view outer_type;
 };
-
-bool TakeString(JsonCursor& cursor, std::string_view* out) {
-  if (cursor.Peek() != JsonKind::kString) return cursor.Skip();
-  return cursor.String(out);
-}
 
 bool ReadMetadata(JsonCursor& cursor, Body* body) {
   if (cursor.Peek() != JsonKind::kObject) return cursor.Skip();

@@ -3,39 +3,43 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "libhotel/base/provider_types.h"
 #include "libhotel/base/strings.h"
+#include "libhotel/wire/endpoints.h"
 
 namespace hotel::wire {
 namespace {
 
+// What a type speaks is what its own servers answer to; other dialects are not translated.
 constexpr std::array<ProviderType, base::kProviderTypeNames.size()> kProviderTypes = {{
-    {"openai", AuthStyle::kBearer, false, false},
-    {"anthropic", AuthStyle::kXApiKey, true, false},
-    {"anthropic-messages", AuthStyle::kXApiKey, true, false},
-    {"azure", AuthStyle::kBearer, false, false},
-    {"bedrock", AuthStyle::kBearer, false, false},
-    {"cohere", AuthStyle::kBearer, false, false},
-    {"custom", AuthStyle::kBearer, false, true},
-    {"deepseek", AuthStyle::kBearer, false, false},
-    {"google", AuthStyle::kBearer, false, false},
-    {"kimi-code", AuthStyle::kBearer, false, false},
-    {"koboldcpp", AuthStyle::kBearer, true, true},
-    {"lmstudio", AuthStyle::kBearer, true, true},
-    {"minimax", AuthStyle::kBearer, false, false},
-    {"nanogpt", AuthStyle::kBearer, false, false},
-    {"neuralwatt", AuthStyle::kBearer, false, false},
-    {"ollama", AuthStyle::kBearer, true, true},
-    {"ollama-cloud", AuthStyle::kBearer, false, false},
-    {"opencode-go", AuthStyle::kBearer, false, false},
-    {"opencode-zen", AuthStyle::kBearer, false, false},
-    {"openrouter", AuthStyle::kBearer, false, false},
-    {"vertex-express", AuthStyle::kGoogApiKey, true, false},
-    {"vllm", AuthStyle::kBearer, true, true},
-    {"xai", AuthStyle::kBearer, false, false},
-    {"zai-coding", AuthStyle::kBearer, false, false},
+    // name, credential, inserts /v1, key optional, chat, messages, responses, include_usage
+    {"openai", AuthStyle::kBearer, false, false, true, false, true, true},
+    {"anthropic", AuthStyle::kXApiKey, true, false, true, true, false, false},
+    {"anthropic-messages", AuthStyle::kXApiKey, true, false, false, true, false, false},
+    {"azure", AuthStyle::kBearer, false, false, true, false, true, true},
+    {"bedrock", AuthStyle::kBearer, false, false, true, false, true, true},
+    {"cohere", AuthStyle::kBearer, false, false, true, false, false, false},
+    {"custom", AuthStyle::kBearer, false, true, true, false, true, true},
+    {"deepseek", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"google", AuthStyle::kBearer, false, false, true, false, false, false},
+    {"kimi-code", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"koboldcpp", AuthStyle::kBearer, true, true, true, false, false, true},
+    {"lmstudio", AuthStyle::kBearer, true, true, true, false, true, true},
+    {"minimax", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"nanogpt", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"neuralwatt", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"ollama", AuthStyle::kBearer, true, true, true, false, true, true},
+    {"ollama-cloud", AuthStyle::kBearer, false, false, true, false, false, true},
+    {"opencode-go", AuthStyle::kBearer, false, false, true, false, false, false},
+    {"opencode-zen", AuthStyle::kBearer, false, false, true, false, false, false},
+    {"openrouter", AuthStyle::kBearer, false, false, true, false, true, true},
+    {"vertex-express", AuthStyle::kGoogApiKey, true, false, true, false, false, true},
+    {"vllm", AuthStyle::kBearer, true, true, true, false, true, true},
+    {"xai", AuthStyle::kBearer, false, false, true, false, true, true},
+    {"zai-coding", AuthStyle::kBearer, false, false, true, false, false, true},
 }};
 
 // The names are known to settings too, which stands below wire and has its own list of them.
@@ -49,14 +53,6 @@ static_assert(SameNames(), "the table of provider types has a row per name, in t
 
 constexpr std::string_view kAnthropicVersion = "2023-06-01";
 constexpr std::string_view kUserAgent = "hotel";
-
-std::string_view EndpointPath(Endpoint endpoint) noexcept {
-  switch (endpoint) {
-    case Endpoint::kChatCompletions:
-      return "/chat/completions";
-  }
-  return "";
-}
 
 // Scheme and host of a base URL, its path (no slash at the end, none doubled) and its query with
 // the question mark. A fragment never goes to a server.
@@ -95,12 +91,66 @@ bool HasVersion(std::string_view path) {
   return std::any_of(segments.begin(), segments.end(), IsVersion);
 }
 
+bool EndsWith(std::string_view text, std::string_view end) noexcept {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Without its last segment when that is a version.
+void DropVersion(std::string* path) {
+  const std::size_t slash = path->rfind('/');
+  if (slash != std::string::npos && IsVersion(std::string_view(*path).substr(slash + 1))) {
+    path->resize(slash);
+  }
+}
+
+// Rerank is not part of Cohere's compatibility API: it lives beside it, under a version of its own.
+void ToCohereNative(std::string* path) {
+  constexpr std::string_view kCompatibility = "/compatibility";
+  DropVersion(path);
+  if (EndsWith(*path, kCompatibility)) path->resize(path->size() - kCompatibility.size());
+  path->append("/v2");
+}
+
+// A NanoGPT subscription covers no images: they are bought at the address beside it.
+void DropSubscription(std::string* path) {
+  constexpr std::string_view kSubscription = "/subscription";
+  for (std::size_t at = path->find(kSubscription); at != std::string::npos;
+       at = path->find(kSubscription, at + 1)) {
+    const std::size_t end = at + kSubscription.size();
+    if (end != path->size() && (*path)[end] != '/') continue;
+    path->erase(at, kSubscription.size());
+    return;
+  }
+}
+
+bool IsImage(Endpoint endpoint) noexcept {
+  return endpoint == Endpoint::kImageGenerations || endpoint == Endpoint::kImageEdits ||
+         endpoint == Endpoint::kImageVariations;
+}
+
 // Visible characters, spaces inside, and bytes above ASCII, which are some provider's business.
 bool IsHeaderValue(std::string_view value) {
   return std::none_of(value.begin(), value.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && c != '\t') || byte == 0x7F;
   });
+}
+
+AuthStyle AuthOf(const Provider& provider) noexcept {
+  const ProviderType* type = FindProviderType(provider.type);
+  return type != nullptr ? type->auth : AuthStyle::kBearer;
+}
+
+std::string_view AcceptValue(Accept accept) noexcept {
+  switch (accept) {
+    case Accept::kJson:
+      return "application/json";
+    case Accept::kEventStream:
+      return "text/event-stream";
+    case Accept::kAnything:
+      break;
+  }
+  return "*/*";
 }
 
 }  // namespace
@@ -121,24 +171,48 @@ std::string UpstreamUrl(const Provider& provider, Endpoint endpoint) {
   const ProviderType* type = FindProviderType(provider.type);
   if (provider.type == "azure") {
     url.path = "/openai/v1";
+  } else if (provider.type == "cohere" && endpoint == Endpoint::kRerank) {
+    ToCohereNative(&url.path);
   } else if (url.path.empty() || (type != nullptr && type->inserts_v1 && !HasVersion(url.path))) {
     url.path.append("/v1");
   }
-  return url.origin + url.path + std::string(EndpointPath(endpoint)) + url.query;
+  if (provider.type == "nanogpt" && IsImage(endpoint)) DropSubscription(&url.path);
+  return url.origin + url.path + std::string(RowOf(endpoint).path) + url.query;
 }
 
-absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool streaming) {
+std::string PassthroughUrl(const Provider& provider, std::string_view target) {
+  const BaseUrl url = SplitBaseUrl(provider.base_url);
+  const std::size_t mark = target.find('?');
+  std::string result = url.origin + url.path;
+  result.append(target.substr(0, mark)).append(url.query);
+  if (mark != std::string_view::npos) {
+    result.append(url.query.empty() ? "?" : "&").append(target.substr(mark + 1));
+  }
+  return result;
+}
+
+absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, std::string_view content_type,
+                                           Accept accept) {
+  if (!IsHeaderValue(content_type)) {
+    return absl::InvalidArgumentError(
+        "the content type holds a character that cannot stand in a header");
+  }
   HeaderList headers = {
-      {"content-type", "application/json"},
-      {"accept", streaming ? "text/event-stream" : "application/json"},
+      {"content-type", std::string(content_type)},
+      {"accept", std::string(AcceptValue(accept))},
       {"user-agent", std::string(kUserAgent)},
   };
-  const ProviderType* type = FindProviderType(provider.type);
-  const AuthStyle auth = type != nullptr ? type->auth : AuthStyle::kBearer;
-  if (auth == AuthStyle::kXApiKey) {
+  if (AuthOf(provider) == AuthStyle::kXApiKey) {
     headers.push_back({"anthropic-version", std::string(kAnthropicVersion)});
   }
-  if (provider.key_state == KeyState::kKeyless) return headers;
+  auto credential = CredentialHeaders(provider);
+  if (!credential.ok()) return credential.status();
+  for (Header& header : *credential) headers.push_back(std::move(header));
+  return headers;
+}
+
+absl::StatusOr<HeaderList> CredentialHeaders(const Provider& provider) {
+  if (provider.key_state == KeyState::kKeyless) return HeaderList();
   const std::string_view key = provider.api_key.Reveal();
   if (provider.key_state == KeyState::kUndecryptable || key.empty()) {
     return absl::InvalidArgumentError("the key of provider \"" + provider.name +
@@ -148,18 +222,15 @@ absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, bool stream
     return absl::InvalidArgumentError("the key of provider \"" + provider.name +
                                       "\" holds a character that cannot stand in a header");
   }
-  switch (auth) {
-    case AuthStyle::kBearer:
-      headers.push_back({"authorization", "Bearer " + std::string(key)});
-      break;
+  switch (AuthOf(provider)) {
     case AuthStyle::kXApiKey:
-      headers.push_back({"x-api-key", std::string(key)});
-      break;
+      return HeaderList{{"x-api-key", std::string(key)}};
     case AuthStyle::kGoogApiKey:
-      headers.push_back({"x-goog-api-key", std::string(key)});
+      return HeaderList{{"x-goog-api-key", std::string(key)}};
+    case AuthStyle::kBearer:
       break;
   }
-  return headers;
+  return HeaderList{{"authorization", "Bearer " + std::string(key)}};
 }
 
 std::string_view UsableIdempotencyKey(std::string_view value) noexcept {

@@ -6,7 +6,7 @@ packages=(
   build-essential ccache cmake ninja-build pkg-config python3 curl ca-certificates
   # the library
   libabsl-dev libargon2-dev libcurl4-openssl-dev libfmt-dev libsimdjson-dev libsqlite3-dev libssl-dev
-  libyaml-cpp-dev
+  libyaml-cpp-dev zlib1g-dev
   # the sidecar
   libcli11-dev libcpp-httplib-dev libspdlog-dev nlohmann-json3-dev
   # the tests
