@@ -6,9 +6,10 @@
 
 #include <simdjson.h>
 
-#include "libhotel/wire/chat.h"
 #include "libhotel/wire/json.h"
+#include "libhotel/wire/payload.h"
 #include "libhotel/wire/sse.h"
+#include "libhotel/wire/stream_frame.h"
 #include "tests/fuzz/require.h"
 
 namespace {
@@ -37,22 +38,42 @@ void RequireNoSecret(std::string_view json) {
   }
 }
 
+void CheckRelayed(std::string_view relayed, wire::Dialect dialect) {
+  wire::JsonCursor cursor(wire::TrimPayload(relayed));
+  bool has_error = false;
+  bool has_type = false;
+  const bool read = cursor.Object([&](std::string_view key) {
+    has_error = has_error || wire::JsonTextIs(key, "error");
+    has_type = has_type || wire::JsonTextIs(key, "type");
+    return cursor.Skip();
+  });
+  Require(read && cursor.AtEnd() && has_error, "the client gets a JSON object with an error");
+  if (dialect == wire::Dialect::kMessages) Require(has_type, "Anthropic's error has a type");
+  RequireNoSecret(relayed);
+}
+
+void CheckStreamError(const std::string& event, wire::Dialect dialect) {
+  int events = 0;
+  wire::SseSplitter splitter;
+  splitter.Feed(event, [&](const wire::SseEvent& seen) {
+    ++events;
+    Require(wire::ReadStreamFrame(dialect, seen.name, seen.data).kind ==
+                wire::StreamFrame::Kind::kError,
+            "the last event is an error");
+    Require(seen.end_offset == event.size(), "the last event ends the stream");
+    return true;
+  });
+  Require(events == 1, "a stream error is one event");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = hotel::fuzz::AsText(data, size);
 
-  const std::string relayed = wire::RelayProviderError(400, text, kSecret);
-  wire::JsonCursor cursor(relayed.substr(0, 3) == "\xEF\xBB\xBF"
-                              ? std::string_view(relayed).substr(3)
-                              : std::string_view(relayed));
-  bool has_error = false;
-  const bool read = cursor.Object([&](std::string_view key) {
-    has_error = has_error || wire::JsonTextIs(key, "error");
-    return cursor.Skip();
-  });
-  Require(read && cursor.AtEnd() && has_error, "the client gets a JSON object with an error");
-  RequireNoSecret(relayed);
+  for (const wire::Dialect dialect : {wire::Dialect::kChat, wire::Dialect::kMessages}) {
+    CheckRelayed(wire::RelayProviderError(dialect, 400, text, kSecret), dialect);
+  }
 
   for (const std::size_t limit : {std::size_t{0}, std::size_t{10}, std::size_t{160}}) {
     const std::string detail = wire::SanitizeDetail(text, kSecret, limit);
@@ -64,17 +85,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
 
-  const std::string event = wire::ChatStreamError("stream_incomplete", text);
-  int events = 0;
-  wire::SseSplitter splitter;
-  splitter.Feed(event, [&](const wire::SseEvent& seen) {
-    ++events;
-    Require(wire::ReadChatFrame(seen.name, seen.data).kind == wire::ChatFrame::Kind::kError,
-            "the last event is an error");
-    Require(seen.end_offset == event.size(), "the last event ends the stream");
-    return true;
-  });
-  Require(events == 1, "a stream error is one event");
+  for (const wire::Dialect dialect :
+       {wire::Dialect::kChat, wire::Dialect::kMessages, wire::Dialect::kResponses}) {
+    CheckStreamError(wire::StreamError(dialect, "stream_incomplete", text), dialect);
+  }
 
   const std::string token = wire::JsonString(text);
   std::string plain;

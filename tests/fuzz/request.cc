@@ -61,5 +61,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const absl::StatusOr<hotel::wire::RequestPeek> again = hotel::wire::PeekRequest(sent);
   Require(again.ok() && again->model == model && again->stream == peek->stream,
           "the new body means the new model");
+
+  const std::string asked = hotel::wire::WithModel(body, *peek, model, true).ToString();
+  const absl::StatusOr<hotel::wire::RequestPeek> third = hotel::wire::PeekRequest(asked);
+  Require(third.ok() && third->model == model && third->stream == peek->stream,
+          "asking for usage changes no routing member");
+  const bool nowhere = peek->usage_place == hotel::wire::RequestPeek::UsagePlace::kNowhere;
+  Require(third->wants_usage == !nowhere, "usage is asked for wherever there is a place");
+  if (peek->wants_usage || nowhere) Require(asked == sent, "nothing is asked for twice");
   return 0;
 }

@@ -144,6 +144,25 @@ TEST_CASE("A splice changes only its bytes, whatever its place and length") {
   CHECK(body.ToString() == text);
 }
 
+TEST_CASE("A spliced body can be spliced again, anywhere") {
+  const Body once = Whole("0123456789").Splice(3, 2, "abc");
+  const std::string text = "012abc56789";
+  REQUIRE(once.ToString() == text);
+  for (std::size_t offset = 0; offset <= text.size(); ++offset) {
+    for (std::size_t length = 0; offset + length <= text.size(); ++length) {
+      for (const char* replacement : {"", "X", "LONGER"}) {
+        std::string expected = text;
+        expected.replace(offset, length, replacement);
+        const Body twice = once.Splice(offset, length, replacement);
+        REQUIRE(twice.size() == expected.size());
+        REQUIRE(twice.ToString() == expected);
+      }
+    }
+  }
+  CHECK(once.ToString() == text);
+  CHECK(Body().Splice(0, 0, "x").ToString() == "x");
+}
+
 TEST_CASE("Every error kind has its own word, and only kNone has none") {
   using hotel::ErrorKind;
   CHECK(std::string(hotel::ErrorKindName(ErrorKind::kNone)).empty());

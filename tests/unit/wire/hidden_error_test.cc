@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "libhotel/wire/chat.h"
+#include "libhotel/wire/answer.h"
 #include "tests/support/catch.h"
 
 namespace hotel::wire {
@@ -71,8 +71,8 @@ TEST_CASE("R26 the chat reader gives the same status") {
   for (const char* body :
        {R"({"error":{"code":429}})", R"({"error":"x"})", R"({"error":"x","code":503})"}) {
     CAPTURE(body);
-    const ChatAnswer answer = ReadChatAnswer(body);
-    CHECK(answer.kind == ChatAnswer::Kind::kHiddenError);
+    const Answer answer = ReadAnswer(Endpoint::kChatCompletions, body);
+    CHECK(answer.kind == Answer::Kind::kHiddenError);
     CHECK(answer.error_status == StatusOf(body));
   }
 }

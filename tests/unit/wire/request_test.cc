@@ -145,5 +145,75 @@ TEST_CASE("F023 a 12 MiB body is read in milliseconds and spliced without a copy
   CHECK(body.use_count() > owners);
 }
 
+std::string Asked(const std::string& body, std::string_view model) {
+  const absl::StatusOr<RequestPeek> peek = PeekRequest(body);
+  REQUIRE(peek.ok());
+  return WithModel(std::make_shared<const std::string>(body), *peek, model, true).ToString();
+}
+
+TEST_CASE("Decisions 7: usage is asked for where the client wrote no options") {
+  CHECK(Asked(R"({"model":"a","stream":true})", "b") ==
+        R"({"stream_options":{"include_usage":true},"model":"b","stream":true})");
+  CHECK(Asked(" {\n \"x\":1.0,\"model\" : \"a\"} ", "b") ==
+        " {\"stream_options\":{\"include_usage\":true},\n \"x\":1.0,\"model\" : \"b\"} ");
+}
+
+TEST_CASE("Decisions 7: the client's own options keep their other bytes") {
+  for (const bool model_first : {true, false}) {
+    const auto body = [&](const std::string& model, const std::string& options) {
+      const std::string first = R"("model":")" + model + "\"";
+      const std::string second = R"("stream_options":)" + options;
+      return "{" + (model_first ? first + "," + second : second + "," + first) + R"(,"n":1e2})";
+    };
+    const auto asked = [&](const std::string& options) {
+      return Asked(body("hotel/x", options), "other");
+    };
+    CHECK(asked("{}") == body("other", R"({"include_usage":true})"));
+    CHECK(asked("{ }") == body("other", R"({"include_usage":true })"));
+    CHECK(asked("null") == body("other", R"({"include_usage":true})"));
+    CHECK(asked(R"({"include_obfuscation":false})") ==
+          body("other", R"({"include_usage":true,"include_obfuscation":false})"));
+    CHECK(asked(R"({"a":[1], "include_usage" : false , "b":1.0})") ==
+          body("other", R"({"a":[1], "include_usage" : true , "b":1.0})"));
+    CHECK(asked(R"({"include_us\u0061ge":null})") ==
+          body("other", R"({"include_us\u0061ge":true})"));
+    for (const char* kept : {R"({"include_usage":true})", R"({"include_usage":"yes"})",
+                             R"({"include_usage":1})", R"("on")", "[]", "true", "7"}) {
+      INFO(kept);
+      CHECK(asked(kept) == body("other", kept));
+    }
+  }
+}
+
+TEST_CASE("F065 the peek knows whether the client asked for usage") {
+  CHECK(PeekRequest(R"({"model":"a","stream_options":{"include_usage":true}})")->wants_usage);
+  for (const std::string_view options :
+       {R"({"include_usage":false})", R"({"include_usage":null})", R"({"include_usage":"true"})",
+        "{}", "null", "true", R"({"x":{"include_usage":true}})"}) {
+    const std::string body = R"({"model":"a","stream_options":)" + std::string(options) + "}";
+    INFO(body);
+    CHECK_FALSE(PeekRequest(body)->wants_usage);
+  }
+  CHECK_FALSE(PeekRequest(R"({"model":"a","include_usage":true})")->wants_usage);
+}
+
+TEST_CASE("F155 options that are written to are refused when given twice") {
+  CHECK(Refusal(R"({"model":"a","stream_options":null,"stream_options":{}})") ==
+        "\"stream_options\" is given more than once");
+  CHECK(Refusal(R"({"model":"a","stream_options":{},"stream\u005foptions":1})") ==
+        "\"stream_options\" is given more than once");
+  CHECK(
+      Refusal(
+          R"({"model":"a","stream_options":{"include_usage":true,"include_us\u0061ge":false}})") ==
+      "\"include_usage\" is given more than once");
+  CHECK(Refusal(R"({"model":"a","stream_options":{"x":1,"x":2}})").empty());
+  CHECK(Refusal(R"({"model":"a","tools":{"stream_options":1,"stream_options":2}})").empty());
+}
+
+TEST_CASE("Decisions 7: without being asked for, usage changes nothing") {
+  CHECK(Spliced(R"({"model":"a","stream_options":{"include_usage":false}})", "b") ==
+        R"({"model":"b","stream_options":{"include_usage":false}})");
+}
+
 }  // namespace
 }  // namespace hotel::wire

@@ -1,20 +1,22 @@
 #include <string>
 #include <string_view>
 
-#include "libhotel/wire/chat.h"
+#include "libhotel/wire/stream_frame.h"
 #include "tests/support/catch.h"
 
 namespace hotel::wire {
 namespace {
 
-using Kind = ChatFrame::Kind;
+using Kind = StreamFrame::Kind;
 
-Kind KindOf(std::string_view data, std::string_view event = "") {
-  return ReadChatFrame(event, data).kind;
+StreamFrame Read(std::string_view data, std::string_view event = "") {
+  return ReadStreamFrame(Dialect::kChat, event, data);
 }
+
+Kind KindOf(std::string_view data, std::string_view event = "") { return Read(data, event).kind; }
 // The status of an error frame; 0 when it is none.
 int ErrorOf(std::string_view data, std::string_view event = "") {
-  const ChatFrame frame = ReadChatFrame(event, data);
+  const StreamFrame frame = Read(data, event);
   return frame.kind == Kind::kError ? frame.error_status : 0;
 }
 std::string Delta(std::string_view delta) {
@@ -201,7 +203,7 @@ TEST_CASE("F039 `event: error` makes any frame an error") {
 }
 
 TEST_CASE("Decisions 5: finish_reason is seen whatever else the frame is") {
-  const auto finish = [](std::string_view data) { return ReadChatFrame("", data).finish_reason; };
+  const auto finish = [](std::string_view data) { return Read(data).finished; };
   CHECK(finish(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"));
   CHECK(finish(R"({"choices":[{"delta":{"content":"x"},"finish_reason":"length"}]})"));
   CHECK(finish(R"({"choices":[{"delta":{},"finish_reason":null},{"finish_reason":"stop"}]})"));
@@ -218,6 +220,65 @@ TEST_CASE("F069 tool calls of any numbering are output by their name") {
   CHECK(KindOf(Delta(
             R"({"tool_calls":[{"index":0,"id":"a"},{"index":0,"function":{"name":"g"}}]})")) ==
         Kind::kOutput);
+}
+
+TEST_CASE("F067 usage is read from any shape of chunk") {
+  const TokenUsage expected{300, 20, 256, 5, false};
+  const std::string usage = R"({"prompt_tokens":300,"completion_tokens":20,"total_tokens":320,)"
+                            R"("prompt_tokens_details":{"cached_tokens":256,"audio_tokens":0},)"
+                            R"("completion_tokens_details":{"reasoning_tokens":5}})";
+  for (const std::string& data :
+       {R"({"choices":[{"index":0,"delta":{}}],"usage":)" + usage + "}",
+        R"({"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}],"usage":)" +
+            usage + "}",
+        R"({"choices":[],"usage":)" + usage + "}", R"({"id":"c","usage":)" + usage + "}",
+        R"({"choices":null,"us\u0061ge":)" + usage + "}",
+        R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":)" + usage + "}]}",
+        R"({"error":{"code":500},"choices":[],"usage":)" + usage + "}"}) {
+    INFO(data);
+    CHECK(Read(data).usage == expected);
+  }
+  CHECK(Read(R"({"choices":[{"delta":{}}],"usage":null})").usage == std::nullopt);
+  CHECK(Read(R"({"choices":[],"usage":{}})").usage == std::nullopt);
+  CHECK(Read(R"({"choices":[],"usage":{"prompt_tokens":1})").usage == std::nullopt);
+  CHECK(Read("[DONE]").usage == std::nullopt);
+}
+
+TEST_CASE("F067 what an event of the messages dialect says on a chat stream is read too") {
+  CHECK(Read(R"({"type":"message_start","message":{"usage":{"input_tokens":7}}})").usage ==
+        TokenUsage{7, 0, 0, 0, false});
+  CHECK(Read(R"({"type":"message_delta","delta":{},"usage":{"output_tokens":9}})").usage ==
+        TokenUsage{0, 9, 0, 0, false});
+}
+
+TEST_CASE("F065 a frame that tells only usage is known as such") {
+  for (const std::string_view data :
+       {R"({"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}})",
+        R"({"id":"c","object":"o","created":1,"model":"m","choices":[],"usage":{}})",
+        R"({"choices":[],"usage":{"prompt_tokens":1},"obfuscation":"ab","x_groq":{"id":"r"}})",
+        R"({"id":"c","usage":{"prompt_tokens":1}})",
+        R"({"choices":null,"usage":{"prompt_tokens":1}})"}) {
+    INFO(data);
+    CHECK(Read(data).usage_only);
+    CHECK(Read(data).kind == Kind::kNoOutput);
+  }
+  for (const std::string_view data :
+       {R"({"choices":[],"usage":null})", R"({"choices":[]})",
+        R"({"choices":[{"index":0,"delta":{}}],"usage":{"prompt_tokens":1}})",
+        R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{}})",
+        R"({"error":{"code":500},"choices":[],"usage":{"prompt_tokens":1}})",
+        R"({"choices":{},"usage":{"prompt_tokens":1}})", R"({"usage":{},"something":1})",
+        R"({"type":"message_delta","usage":{"output_tokens":1}})", "[DONE]"}) {
+    INFO(data);
+    CHECK_FALSE(Read(data).usage_only);
+  }
+}
+
+TEST_CASE("Decisions 5: a chat stream that lacks only its end is given one, others are not") {
+  CHECK(MissingTerminator(Dialect::kChat) == "data: [DONE]\n\n");
+  CHECK(MissingTerminator(Dialect::kMessages).empty());
+  CHECK(MissingTerminator(Dialect::kResponses).empty());
+  CHECK(MissingTerminator(Dialect::kPlain).empty());
 }
 
 }  // namespace

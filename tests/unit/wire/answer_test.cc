@@ -1,15 +1,17 @@
+#include "libhotel/wire/answer.h"
+
 #include <string>
 #include <string_view>
 
-#include "libhotel/wire/chat.h"
 #include "tests/support/catch.h"
 
 namespace hotel::wire {
 namespace {
 
-using Kind = ChatAnswer::Kind;
+using Kind = Answer::Kind;
 
-Kind KindOf(std::string_view body) { return ReadChatAnswer(body).kind; }
+Answer Read(std::string_view body) { return ReadAnswer(Endpoint::kChatCompletions, body); }
+Kind KindOf(std::string_view body) { return Read(body).kind; }
 
 TEST_CASE("Answer: text, reasoning, tool calls and legacy text are good") {
   for (
@@ -56,7 +58,7 @@ TEST_CASE("Facts a: empty text with a finish_reason is served; what explains it 
 
 TEST_CASE("R24 a bare error body is the error it is") {
   const auto status = [](std::string_view body) {
-    const ChatAnswer answer = ReadChatAnswer(body);
+    const Answer answer = Read(body);
     return answer.kind == Kind::kHiddenError ? answer.error_status : 0;
   };
   CHECK(status(R"({"error":{"message":"x","code":429}})") == 429);
@@ -93,6 +95,22 @@ TEST_CASE("F151 what is not JSON or no completion is undecodable") {
     INFO(body);
     CHECK(KindOf(body) == Kind::kUndecodable);
   }
+}
+
+TEST_CASE("F159 an answer nested too deep for a reader is undecodable, not a crash") {
+  CHECK(KindOf(std::string(100'000, '[')) == Kind::kUndecodable);
+  CHECK(KindOf(R"({"choices":)" + std::string(100'000, '[')) == Kind::kUndecodable);
+}
+
+TEST_CASE("F067 the usage of a chat answer is read, whatever else the answer is") {
+  const std::string usage =
+      R"("usage":{"prompt_tokens":7,"completion_tokens":4,"total_tokens":11}})";
+  const TokenUsage expected{7, 4, 0, 0, false};
+  CHECK(Read(R"({"choices":[{"message":{"content":"x"}}],)" + usage).usage == expected);
+  CHECK(Read(R"({"choices":[{"message":{"content":""},"finish_reason":"stop"}],)" + usage).usage ==
+        expected);
+  CHECK(Read(R"({"choices":[],)" + usage).usage == expected);
+  CHECK(Read(R"({"choices":[{"message":{"content":"x"}}]})").usage == std::nullopt);
 }
 
 }  // namespace
