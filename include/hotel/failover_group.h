@@ -46,6 +46,8 @@ struct Provider {
   int max_in_flight = 0;
   /// What is particular to its connections; null = nothing.
   std::shared_ptr<const TransportOptions> transport;
+  WallTime created_at{};
+  WallTime updated_at{};
 };
 
 /// One model a provider serves.
@@ -54,6 +56,8 @@ struct Model {
   std::string provider_id;  ///< UUID of its provider
   std::string model_id;     ///< what is sent upstream, e.g. "z-ai/glm-4.6"
   bool enabled = true;
+  bool disabled_manually = false;  ///< by SetModelEnabled, not by a list that no longer names it
+  WallTime created_at{};
 };
 
 /// A member of a group: a model row and the operator's toggle for it.
@@ -176,6 +180,18 @@ struct ProviderSpec {
   int max_in_flight = 0;       ///< 1-10000; 0 = none
 };
 
+/// A partial update: only the fields that hold a value change.
+struct ProviderPatch {
+  std::optional<std::string> name;
+  std::optional<std::string> type;
+  std::optional<std::string> base_url;
+  std::optional<Secret> api_key;  ///< an empty one makes the provider keyless
+  std::optional<bool> enabled;
+  std::optional<int> max_in_flight;  ///< 0 = none
+  /// A new fixed list; nullopt inside = not fixed any more.
+  std::optional<std::optional<std::vector<std::string>>> models;
+};
+
 /// Where providers and their models live. Threading, durability and errors as in
 /// FailoverGroupStore. Usually the same object.
 class ProviderStore {
@@ -184,10 +200,14 @@ class ProviderStore {
 
   /// Creates or updates the provider of that routing name; with a fixed list, models outside of it
   /// are disabled and those in it exist and are enabled; a provider that loses its fixed list has
-  /// all its models enabled. Returns the provider's UUID. An unchanged key keeps its stored
-  /// ciphertext. FailedPrecondition for a key or
-  /// a proxy when the store has no master key.
+  /// those of its models enabled that no operator switched off. Returns the provider's UUID. An
+  /// unchanged key keeps its stored ciphertext. FailedPrecondition for a key or a proxy when the
+  /// store has no master key.
   virtual absl::StatusOr<std::string> UpsertProvider(const ProviderSpec& spec) = 0;
+  /// As UpsertProvider for one that is not there yet: AlreadyExists when its routing name is taken.
+  virtual absl::StatusOr<std::string> CreateProvider(const ProviderSpec& spec) = 0;
+  /// NotFound "provider not found"; AlreadyExists when the new name is another's in routing form.
+  virtual absl::Status UpdateProvider(std::string_view provider_id, const ProviderPatch& patch) = 0;
   /// Makes sure the row exists; returns its UUID. A row that is there stays as it is, disabled or
   /// not. NotFound for an unknown provider, InvalidArgument for a model outside of a fixed list.
   virtual absl::StatusOr<std::string> EnsureModel(std::string_view provider_id,
@@ -198,6 +218,8 @@ class ProviderStore {
                                                   const std::vector<std::string>& model_uuids) = 0;
   virtual absl::Status SetProviderEnabled(std::string_view provider_id, bool enabled) = 0;
   virtual absl::Status SetModelEnabled(std::string_view model_uuid, bool enabled) = 0;
+  /// Group entries that named it stay and are skipped. NotFound "model not found".
+  virtual absl::Status DeleteModel(std::string_view model_uuid) = 0;
   /// Removes the provider and its models; group entries that named them stay and are skipped.
   virtual absl::Status DeleteProvider(std::string_view provider_id) = 0;
 };

@@ -44,6 +44,20 @@ absl::StatusOr<bool> Statement::Step() {
   return connection_->Error(code);
 }
 
+absl::Status Statement::RunToEnd() {
+  for (;;) {
+    absl::StatusOr<bool> row = Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return absl::OkStatus();
+  }
+}
+
+void Statement::Rewind() {
+  // What the last run ended with was reported by it.
+  sqlite3_reset(statement_.get());
+  bind_error_ = SQLITE_OK;
+}
+
 std::string Statement::Text(int column) const {
   const unsigned char* text = sqlite3_column_text(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
@@ -96,7 +110,8 @@ Connection::Connection(sqlite3* db, std::string path) : db_(db), path_(std::move
 Connection::~Connection() { sqlite3_close(db_); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
-                                                             Duration busy_timeout) {
+                                                             Duration busy_timeout,
+                                                             Durability durability) {
   const bool in_memory = path == kMemoryPath;
   if (!in_memory) {
     absl::Status prepared = EnsureDatabaseFile(path);
@@ -110,17 +125,20 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
   if (db == nullptr) return SqliteStatus(code, sqlite3_errstr(code), path);
   std::unique_ptr<Connection> connection(new Connection(db, path));
   if (code != SQLITE_OK) return connection->Error(code);
-  absl::Status configured = connection->Configure(busy_timeout);
+  absl::Status configured = connection->Configure(busy_timeout, durability);
   if (!configured.ok()) return configured;
   return connection;
 }
 
-absl::Status Connection::Configure(Duration busy_timeout) {
+absl::Status Connection::Configure(Duration busy_timeout, Durability durability) {
   sqlite3_busy_timeout(db_, TimeoutMilliseconds(busy_timeout));
   absl::Status status = RunScript(
       "PRAGMA foreign_keys = ON;"
-      "PRAGMA trusted_schema = OFF;"
-      "PRAGMA synchronous = FULL;");
+      "PRAGMA trusted_schema = OFF;");
+  if (status.ok()) {
+    status = RunScript(durability == Durability::kCommit ? "PRAGMA synchronous = FULL"
+                                                         : "PRAGMA synchronous = NORMAL");
+  }
   if (!status.ok() || path_ == kMemoryPath) return status;
   absl::StatusOr<Statement> mode = Query("PRAGMA journal_mode = WAL");
   if (!mode.ok()) return mode.status();
@@ -142,12 +160,13 @@ absl::StatusOr<Statement> Connection::Prepare(std::string_view sql) {
   return Statement(this, statement);
 }
 
-absl::Status Connection::Drain(Statement& statement) {
-  for (;;) {
-    absl::StatusOr<bool> row = statement.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return absl::OkStatus();
-  }
+absl::StatusOr<Statement> Connection::QueryList(std::string_view sql,
+                                                const std::vector<SqlValue>& args) {
+  absl::StatusOr<Statement> statement = Prepare(sql);
+  if (!statement.ok()) return statement;
+  int index = 0;
+  for (const SqlValue& value : args) statement->Bind(++index, value);
+  return statement;
 }
 
 absl::Status Connection::RunScript(const char* sql) {

@@ -10,7 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "hotel/types.h"
 
@@ -27,6 +28,9 @@ struct BlobView {
   std::string_view bytes;
 };
 
+/// A parameter of a statement that is put together at run time.
+using SqlValue = std::variant<std::int64_t, std::string>;
+
 /// A prepared statement with its parameters bound. Must not outlive its connection.
 class Statement {
  public:
@@ -40,8 +44,20 @@ class Statement {
   bool Bool(int column) const { return Integer(column) != 0; }
   bool IsNull(int column) const;
 
+  /// Makes the statement ready to run again, with these parameters: preparing takes longer than
+  /// running most of them. As Connection::Query.
+  template <typename... Args>
+  void Restart(const Args&... args) {
+    Rewind();
+    [[maybe_unused]] int index = 0;
+    (Bind(++index, args), ...);
+  }
+  /// Steps to the end and drops the rows.
+  absl::Status RunToEnd();
+
  private:
   friend class Connection;
+  void Rewind();
   struct Finalizer {
     void operator()(sqlite3_stmt* statement) const;
   };
@@ -54,6 +70,9 @@ class Statement {
   void Bind(int index, bool value) { Bind(index, std::int64_t{value}); }
   void Bind(int index, const std::string& text) { Bind(index, std::string_view(text)); }
   void Bind(int index, const char* text) { Bind(index, std::string_view(text)); }
+  void Bind(int index, const SqlValue& value) {
+    std::visit([this, index](const auto& each) { Bind(index, each); }, value);
+  }
   template <typename T>
   void Bind(int index, const std::optional<T>& value) {
     value.has_value() ? Bind(index, *value) : Bind(index, nullptr);
@@ -64,15 +83,21 @@ class Statement {
   int bind_error_ = 0;  // the first failed bind, reported by Step
 };
 
+/// What of a commit has reached the disk when it returns.
+enum class Durability {
+  kCommit,      ///< the commit itself: for what is acknowledged to somebody
+  kCheckpoint,  ///< it survives the end of the process; a power cut may take the last commits back
+};
+
 /// An open database. Every method reports failure as SqliteStatus does.
 class Connection {
  public:
   /// Opens `path`, creating the file (mode 0600) and missing directories (0700). ":memory:" is a
-  /// private database that dies with the connection. Write-ahead log, foreign keys on, and every
-  /// commit reaches the disk before it returns: what is stored here is settings, written rarely and
+  /// private database that dies with the connection. Write-ahead log, foreign keys on. Commits
+  /// reach the disk before they return: most of what is stored here is settings, written rarely and
   /// acknowledged to an operator.
-  static absl::StatusOr<std::unique_ptr<Connection>> Open(const std::string& path,
-                                                          Duration busy_timeout);
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(
+      const std::string& path, Duration busy_timeout, Durability durability = Durability::kCommit);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -88,12 +113,15 @@ class Connection {
     return statement;
   }
 
+  /// The same for a list of parameters.
+  absl::StatusOr<Statement> QueryList(std::string_view sql, const std::vector<SqlValue>& args);
+
   /// Runs one statement to its end and drops its rows.
   template <typename... Args>
   absl::Status Run(std::string_view sql, const Args&... args) {
     absl::StatusOr<Statement> statement = Query(sql, args...);
     if (!statement.ok()) return statement.status();
-    return Drain(*statement);
+    return statement->RunToEnd();
   }
 
   /// Runs a script of statements without parameters.
@@ -110,9 +138,8 @@ class Connection {
  private:
   friend class Statement;
   Connection(sqlite3* db, std::string path);
-  absl::Status Configure(Duration busy_timeout);
+  absl::Status Configure(Duration busy_timeout, Durability durability);
   absl::StatusOr<Statement> Prepare(std::string_view sql);
-  absl::Status Drain(Statement& statement);
   absl::Status Error(int code) const;
 
   sqlite3* db_;

@@ -14,7 +14,8 @@
 namespace hotel::store {
 namespace {
 
-// Ids are UUIDs, times RFC 3339 UTC, lists and maps JSON, all as TEXT; flags are 0 or 1.
+// Ids are UUIDs, times RFC 3339 UTC, lists and maps JSON, all as TEXT; flags are 0 or 1. (The
+// request log's times are numbers.)
 constexpr std::array kMigrations = {
     Migration{"providers, models and failover groups", R"sql(
       CREATE TABLE providers (
@@ -77,6 +78,67 @@ constexpr std::array kMigrations = {
     Migration{"how many requests a provider may have", R"sql(
       ALTER TABLE providers ADD COLUMN max_in_flight INTEGER
         CHECK (max_in_flight BETWEEN 1 AND 10000);
+    )sql"},
+    // Times are milliseconds since 1970 here: these rows are sorted and cut by time. Each index is
+    // one filter; with the time behind it, it also gives the order and the range.
+    Migration{"the request log", R"sql(
+      CREATE TABLE request_logs (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        request_id TEXT NOT NULL,
+        model_id TEXT NOT NULL,
+        resolved_model_id TEXT,
+        provider_id TEXT,
+        provider_name TEXT,
+        virtual_key_name TEXT,
+        endpoint_type TEXT NOT NULL,
+        streaming INTEGER NOT NULL CHECK (streaming IN (0, 1)),
+        status_code INTEGER NOT NULL,
+        error_kind TEXT,
+        error_message TEXT,
+        failover_attempt INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        ttft_ms INTEGER,
+        tokens_prompt INTEGER,
+        tokens_completion INTEGER,
+        tokens_completion_reasoning INTEGER,
+        tokens_prompt_cache_hit INTEGER,
+        tokens_estimated INTEGER NOT NULL CHECK (tokens_estimated IN (0, 1)),
+        attempts TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX request_logs_by_time ON request_logs (created_at);
+      CREATE INDEX request_logs_by_request ON request_logs (request_id);
+      CREATE INDEX request_logs_by_model ON request_logs (model_id, created_at);
+      CREATE INDEX request_logs_by_provider ON request_logs (provider_id, created_at);
+      CREATE INDEX request_logs_by_key ON request_logs (virtual_key_name, created_at);
+      CREATE INDEX request_logs_by_endpoint ON request_logs (endpoint_type, created_at);
+      CREATE INDEX request_logs_by_status ON request_logs (status_code, created_at);
+      CREATE INDEX request_logs_by_class ON request_logs (status_code / 100, created_at);
+      CREATE TABLE request_attempts (
+        log_seq INTEGER NOT NULL,
+        provider_id TEXT NOT NULL,
+        status INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        PRIMARY KEY (log_seq, provider_id, status)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX request_attempts_by_provider
+        ON request_attempts (provider_id, created_at, log_seq);
+      CREATE INDEX request_attempts_by_answer
+        ON request_attempts (provider_id, status, created_at, log_seq);
+      CREATE INDEX request_attempts_by_status ON request_attempts (status, created_at, log_seq);
+      CREATE TABLE request_totals (
+        scope TEXT NOT NULL CHECK (scope IN ('model', 'provider')),
+        name TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        counted_from INTEGER NOT NULL,
+        last_used_at INTEGER NOT NULL,
+        PRIMARY KEY (scope, name)
+      ) STRICT, WITHOUT ROWID;
+    )sql"},
+    Migration{"which models an operator switched off", R"sql(
+      ALTER TABLE models ADD COLUMN disabled_manually INTEGER NOT NULL DEFAULT 0
+        CHECK (disabled_manually IN (0, 1));
     )sql"},
 };
 

@@ -22,8 +22,14 @@ namespace {
 constexpr const char kSelectProvider[] =
     "SELECT id, name, routing_name, provider_type, base_url, encrypted_key, key_nonce, key_salt,"
     " enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce, proxy_salt,"
-    " max_in_flight FROM providers ";
-constexpr const char kSelectModel[] = "SELECT id, provider_id, model_id, enabled FROM models ";
+    " max_in_flight, created_at, updated_at FROM providers ";
+constexpr const char kSelectModel[] =
+    "SELECT id, provider_id, model_id, enabled, disabled_manually, created_at FROM models ";
+
+// A time that does not read, in a file that was edited by hand, is no reason to refuse the file.
+WallTime TimeAt(const Statement& statement, int column) {
+  return base::ParseTime(statement.Text(column)).value_or(WallTime{});
+}
 
 // From three columns that are null together.
 std::optional<SealedKey> SealedAt(const Statement& statement, int column) {
@@ -47,11 +53,14 @@ ProviderRow ProviderOf(const Statement& statement) {
   row.http2 = statement.Bool(12);
   row.proxy = SealedAt(statement, 13);
   if (!statement.IsNull(16)) row.max_in_flight = statement.Integer(16);
+  row.created_at = TimeAt(statement, 17);
+  row.updated_at = TimeAt(statement, 18);
   return row;
 }
 
 Model ModelOf(const Statement& statement) {
-  return Model{statement.Text(0), statement.Text(1), statement.Text(2), statement.Bool(3)};
+  return Model{statement.Text(0), statement.Text(1), statement.Text(2),
+               statement.Bool(3), statement.Bool(4), TimeAt(statement, 5)};
 }
 
 template <typename T>
@@ -153,9 +162,14 @@ absl::Status InsertModel(Connection& connection, const Model& model, WallTime no
 }
 
 absl::Status UpdateModelEnabled(Connection& connection, std::string_view id, bool enabled,
-                                WallTime now) {
-  return connection.Run("UPDATE models SET enabled = ?, updated_at = ? WHERE id = ?", enabled,
-                        base::FormatTime(now), id);
+                                bool manually, WallTime now) {
+  return connection.Run(
+      "UPDATE models SET enabled = ?, disabled_manually = ?, updated_at = ? WHERE id = ?", enabled,
+      !enabled && manually, base::FormatTime(now), id);
+}
+
+absl::Status DeleteModel(Connection& connection, std::string_view id) {
+  return connection.Run("DELETE FROM models WHERE id = ?", id);
 }
 
 absl::StatusOr<std::map<std::string, bool>> ReadRoutable(Connection& connection,

@@ -34,6 +34,8 @@ struct ProviderRow {
   bool http2 = false;
   std::optional<SealedKey> proxy;  ///< its URL, which may hold a password; nullopt = none
   std::optional<std::int64_t> max_in_flight;
+  WallTime created_at{};  ///< these two are set by InsertProvider and UpdateProvider
+  WallTime updated_at{};
   friend bool operator==(const ProviderRow&, const ProviderRow&) = default;
 };
 
@@ -58,8 +60,10 @@ absl::StatusOr<std::vector<Model>> ReadModelsOf(Connection& connection,
 /// nullopt when there is none.
 absl::StatusOr<std::optional<Model>> ReadModel(Connection& connection, std::string_view id);
 absl::Status InsertModel(Connection& connection, const Model& model, WallTime now);
+/// `manually`: it is an operator who switches it off.
 absl::Status UpdateModelEnabled(Connection& connection, std::string_view id, bool enabled,
-                                WallTime now);
+                                bool manually, WallTime now);
+absl::Status DeleteModel(Connection& connection, std::string_view id);
 
 /// Which of `ids` are models, and whether each is routable: it and its provider are enabled.
 absl::StatusOr<std::map<std::string, bool>> ReadRoutable(Connection& connection,

@@ -43,6 +43,8 @@ absl::StatusOr<std::shared_ptr<const GroupSnapshot>> LoadSnapshot(Connection& co
     provider->api_key = std::move(opened.key);
     provider->fixed_models = row.fixed_models;
     provider->max_in_flight = static_cast<int>(row.max_in_flight.value_or(0));
+    provider->created_at = row.created_at;
+    provider->updated_at = row.updated_at;
     TransportOptions transport{row.ca_file, {}, row.unix_socket, row.http2};
     if (row.proxy.has_value()) {
       KeyRing::OpenedKey proxy = keys.Open(ProxyName(row.id), row.proxy);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,12 +47,15 @@ class SqliteStore final : public Store {
   absl::Status Delete(std::string_view group_id) override;
 
   absl::StatusOr<std::string> UpsertProvider(const ProviderSpec& spec) override;
+  absl::StatusOr<std::string> CreateProvider(const ProviderSpec& spec) override;
+  absl::Status UpdateProvider(std::string_view provider_id, const ProviderPatch& patch) override;
   absl::StatusOr<std::string> EnsureModel(std::string_view provider_id,
                                           std::string_view model_id) override;
   absl::StatusOr<std::string> UpsertGroup(std::string_view display_model,
                                           const std::vector<std::string>& model_uuids) override;
   absl::Status SetProviderEnabled(std::string_view provider_id, bool enabled) override;
   absl::Status SetModelEnabled(std::string_view model_uuid, bool enabled) override;
+  absl::Status DeleteModel(std::string_view model_uuid) override;
   absl::Status DeleteProvider(std::string_view provider_id) override;
 
   absl::StatusOr<std::vector<StoredSetting>> ReadSettings() override;
@@ -79,6 +83,11 @@ class SqliteStore final : public Store {
   absl::StatusOr<FailoverGroup> WriteGroup(const std::string& group_id, const Change& change);
 
   absl::Status ApplyProvider(Writer& writer, const ProviderSpec& spec, std::string* id);
+  absl::Status ApplyProviderPatch(Writer& writer, const std::string& id,
+                                  const ProviderPatch& patch);
+  /// Brings the models of a provider in line with its list; nullopt = it has none any more.
+  absl::Status ApplyModelList(Writer& writer, const std::string& provider_id, bool was_fixed,
+                              const std::optional<std::vector<std::string>>& models);
   absl::Status ApplyFixedModels(Writer& writer, const std::string& provider_id,
                                 const std::vector<std::string>& model_ids);
   absl::Status EnableAllModels(Writer& writer, const std::string& provider_id);

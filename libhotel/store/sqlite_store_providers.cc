@@ -26,6 +26,18 @@ namespace {
 
 absl::Status ProviderNotFound() { return absl::NotFoundError("provider not found"); }
 
+absl::Status ModelNotFound() { return absl::NotFoundError("model not found"); }
+
+/// AlreadyExists when another provider than `id` goes by that name in routing form.
+absl::Status CheckNameFree(Connection& connection, std::string_view id, std::string_view name) {
+  absl::StatusOr<std::optional<ProviderRow>> holder =
+      ReadProviderByRoutingName(connection, RoutingName(name));
+  if (!holder.ok()) return holder.status();
+  if (!holder->has_value() || (*holder)->id == id) return absl::OkStatus();
+  return absl::AlreadyExistsError(fmt::format(
+      "a provider named '{}' already exists; choose a different name", (*holder)->name));
+}
+
 /// The stored form of the secret `wanted`: the one that is there when it opens to the same.
 absl::StatusOr<std::optional<SealedKey>> SealIfChanged(KeyRing& keys, const std::string& name,
                                                        const std::optional<SealedKey>& stored,
@@ -47,6 +59,72 @@ absl::StatusOr<std::string> SqliteStore::UpsertProvider(const ProviderSpec& spec
   auto snapshot = Write([&](Writer& writer) { return ApplyProvider(writer, *normalized, &id); });
   if (!snapshot.ok()) return snapshot.status();
   return id;
+}
+
+absl::StatusOr<std::string> SqliteStore::CreateProvider(const ProviderSpec& spec) {
+  absl::StatusOr<ProviderSpec> normalized = NormalizeProvider(spec);
+  if (!normalized.ok()) return normalized.status();
+  std::string id;
+  auto snapshot = Write([&](Writer& writer) {
+    absl::Status status = CheckNameFree(*writer.connection, "", normalized->name);
+    return status.ok() ? ApplyProvider(writer, *normalized, &id) : status;
+  });
+  if (!snapshot.ok()) return snapshot.status();
+  return id;
+}
+
+absl::Status SqliteStore::UpdateProvider(std::string_view provider_id, const ProviderPatch& patch) {
+  const std::string id = base::Lower(provider_id);
+  return Write([&](Writer& writer) { return ApplyProviderPatch(writer, id, patch); }).status();
+}
+
+absl::Status SqliteStore::ApplyProviderPatch(Writer& writer, const std::string& id,
+                                             const ProviderPatch& patch) {
+  Connection& connection = *writer.connection;
+  absl::StatusOr<std::optional<ProviderRow>> before = ReadProvider(connection, id);
+  if (!before.ok()) return before.status();
+  if (!before->has_value()) return ProviderNotFound();
+  ProviderRow after = **before;
+  ProviderSpec spec;
+  spec.name = patch.name.value_or(after.name);
+  spec.type = patch.type.value_or(after.type);
+  spec.base_url = patch.base_url.value_or(after.base_url);
+  spec.api_key = patch.api_key.value_or(Secret());
+  spec.max_in_flight =
+      patch.max_in_flight.value_or(static_cast<int>(after.max_in_flight.value_or(0)));
+  if (patch.models) spec.models = *patch.models;
+  absl::StatusOr<ProviderSpec> normalized = NormalizeProvider(spec);
+  if (!normalized.ok()) return normalized.status();
+  absl::Status status = CheckNameFree(connection, id, normalized->name);
+  if (!status.ok()) return status;
+  after.name = normalized->name;
+  after.routing_name = RoutingName(normalized->name);
+  after.type = normalized->type;
+  after.base_url = normalized->base_url;
+  after.enabled = patch.enabled.value_or(after.enabled);
+  after.max_in_flight = std::nullopt;
+  if (normalized->max_in_flight != 0) after.max_in_flight = normalized->max_in_flight;
+  if (patch.api_key) {
+    absl::StatusOr<std::optional<SealedKey>> key =
+        SealIfChanged(writer.keys, id, after.key, normalized->api_key);
+    if (!key.ok()) return key.status();
+    after.key = *std::move(key);
+  }
+  if (patch.models) after.fixed_models = normalized->models.has_value();
+  if (after != **before) {
+    status = store::UpdateProvider(connection, after, clock_->WallNow());
+    if (!status.ok()) return status;
+  }
+  return patch.models ? ApplyModelList(writer, id, (*before)->fixed_models, normalized->models)
+                      : absl::OkStatus();
+}
+
+absl::Status SqliteStore::ApplyModelList(Writer& writer, const std::string& provider_id,
+                                         bool was_fixed,
+                                         const std::optional<std::vector<std::string>>& models) {
+  if (models.has_value()) return ApplyFixedModels(writer, provider_id, *models);
+  // Without its list, nothing says any more that the models outside of it are not to be used.
+  return was_fixed ? EnableAllModels(writer, provider_id) : absl::OkStatus();
 }
 
 absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec, std::string* id) {
@@ -82,14 +160,12 @@ absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec
   if (!before->has_value()) {
     status = InsertProvider(connection, after, now);
   } else if (after != **before) {
-    status = UpdateProvider(connection, after, now);
+    status = store::UpdateProvider(connection, after, now);
   }
   if (!status.ok()) return status;
   *id = after.id;
-  if (spec.models.has_value()) return ApplyFixedModels(writer, after.id, *spec.models);
-  // Without its list, nothing says any more that the models outside of it are not to be used.
-  const bool list_dropped = before->has_value() && (*before)->fixed_models;
-  return list_dropped ? EnableAllModels(writer, after.id) : absl::OkStatus();
+  return ApplyModelList(writer, after.id, before->has_value() && (*before)->fixed_models,
+                        spec.models);
 }
 
 absl::Status SqliteStore::ApplyFixedModels(Writer& writer, const std::string& provider_id,
@@ -104,7 +180,7 @@ absl::Status SqliteStore::ApplyFixedModels(Writer& writer, const std::string& pr
     present.insert(model.model_id);
     const bool enabled = listed.count(model.model_id) != 0;
     if (model.enabled == enabled) continue;
-    absl::Status status = UpdateModelEnabled(connection, model.id, enabled, now);
+    absl::Status status = UpdateModelEnabled(connection, model.id, enabled, false, now);
     if (!status.ok()) return status;
   }
   for (const std::string& model_id : model_ids) {
@@ -120,8 +196,9 @@ absl::Status SqliteStore::EnableAllModels(Writer& writer, const std::string& pro
   absl::StatusOr<std::vector<Model>> models = ReadModelsOf(*writer.connection, provider_id);
   if (!models.ok()) return models.status();
   for (const Model& model : *models) {
-    if (model.enabled) continue;
-    absl::Status status = UpdateModelEnabled(*writer.connection, model.id, true, clock_->WallNow());
+    if (model.enabled || model.disabled_manually) continue;
+    absl::Status status =
+        UpdateModelEnabled(*writer.connection, model.id, true, false, clock_->WallNow());
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -165,7 +242,7 @@ absl::Status SqliteStore::SetProviderEnabled(std::string_view provider_id, bool 
            if (!row->has_value()) return ProviderNotFound();
            if ((*row)->enabled == enabled) return absl::OkStatus();
            (*row)->enabled = enabled;
-           return UpdateProvider(*writer.connection, **row, clock_->WallNow());
+           return store::UpdateProvider(*writer.connection, **row, clock_->WallNow());
          })
       .status();
 }
@@ -175,9 +252,22 @@ absl::Status SqliteStore::SetModelEnabled(std::string_view model_uuid, bool enab
   return Write([&](Writer& writer) -> absl::Status {
            absl::StatusOr<std::optional<Model>> model = ReadModel(*writer.connection, id);
            if (!model.ok()) return model.status();
-           if (!model->has_value()) return absl::NotFoundError("model not found");
-           if ((*model)->enabled == enabled) return absl::OkStatus();
-           return UpdateModelEnabled(*writer.connection, id, enabled, clock_->WallNow());
+           if (!model->has_value()) return ModelNotFound();
+           const bool stays = (*model)->enabled == enabled;
+           // Switching off what a list had switched off already makes it the operator's word.
+           if (stays && (*model)->disabled_manually == !enabled) return absl::OkStatus();
+           return UpdateModelEnabled(*writer.connection, id, enabled, true, clock_->WallNow());
+         })
+      .status();
+}
+
+absl::Status SqliteStore::DeleteModel(std::string_view model_uuid) {
+  const std::string id = base::Lower(model_uuid);
+  return Write([&](Writer& writer) -> absl::Status {
+           absl::StatusOr<std::optional<Model>> model = ReadModel(*writer.connection, id);
+           if (!model.ok()) return model.status();
+           if (!model->has_value()) return ModelNotFound();
+           return store::DeleteModel(*writer.connection, id);
          })
       .status();
 }

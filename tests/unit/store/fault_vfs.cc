@@ -1,5 +1,6 @@
 #include "tests/unit/store/fault_vfs.h"
 
+#include <mutex>
 #include <stdexcept>
 
 #include <sqlite3.h>
@@ -17,9 +18,11 @@ struct State {
   int failures = 0;
 };
 State g_state;
+std::mutex g_mutex;  // of the counters: a log writes on a thread of its own
 
 /// SQLITE_OK, or the code with which the operation must fail.
 int Judge(int io_error, bool is_write) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
   State& state = g_state;
   if (state.countdown == 0) return SQLITE_OK;
   const bool full = state.disk == FaultVfs::Disk::kFull;
@@ -118,14 +121,21 @@ FaultVfs::~FaultVfs() {
 }
 
 void FaultVfs::FailAt(int nth, Disk disk, bool stays) {
+  const std::lock_guard<std::mutex> lock(g_mutex);
   g_state.countdown = nth;
   g_state.disk = disk;
   g_state.stays = stays;
   g_state.failures = 0;
 }
 
-void FaultVfs::Heal() { g_state.countdown = 0; }
+void FaultVfs::Heal() {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_state.countdown = 0;
+}
 
-int FaultVfs::failures() const { return g_state.failures; }
+int FaultVfs::failures() const {
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  return g_state.failures;
+}
 
 }  // namespace hotel::store

@@ -6,8 +6,9 @@
 
 namespace hotel::store {
 
-/// While it lives, every database opened by the process goes through it. One at a time; test thread
-/// only. Counted operations: open, write, sync, truncate, delete.
+/// While it lives, every database opened by the process goes through it. One at a time, made and
+/// destroyed while no database is open on another thread. Counted operations: open, write, sync,
+/// truncate, delete.
 class FaultVfs {
  public:
   enum class Disk {

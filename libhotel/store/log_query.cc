@@ -1,0 +1,216 @@
+#include "libhotel/store/log_query.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "hotel/log_store.h"
+#include "hotel/types.h"
+
+#include "absl/status/statusor.h"
+#include "libhotel/store/connection.h"
+
+namespace hotel::store {
+namespace {
+
+constexpr std::string_view kColumns =
+    "r.seq, r.request_id, r.model_id, r.resolved_model_id, r.provider_id, r.provider_name,"
+    " r.virtual_key_name, r.endpoint_type, r.streaming, r.status_code, r.error_kind,"
+    " r.error_message, r.failover_attempt, r.duration_ms, r.ttft_ms, r.tokens_prompt,"
+    " r.tokens_completion, r.tokens_completion_reasoning, r.tokens_prompt_cache_hit,"
+    " r.tokens_estimated, r.attempts, r.created_at";
+
+WallTime TimeAt(const Statement& statement, int column) {
+  return WallTime(std::chrono::milliseconds(statement.Integer(column)));
+}
+
+LogEntry EntryOf(const Statement& statement) {
+  LogEntry entry;
+  entry.seq = statement.Integer(0);
+  entry.request_id = statement.Text(1);
+  entry.model_id = statement.Text(2);
+  entry.resolved_model_id = statement.Text(3);
+  entry.provider_id = statement.Text(4);
+  entry.provider_name = statement.Text(5);
+  entry.key_name = statement.Text(6);
+  entry.endpoint = statement.Text(7);
+  entry.streaming = statement.Bool(8);
+  entry.status = static_cast<int>(statement.Integer(9));
+  entry.error_kind = statement.Text(10);
+  entry.error_message = statement.Text(11);
+  entry.failover_attempt = static_cast<int>(statement.Integer(12));
+  entry.duration_ms = statement.Integer(13);
+  if (!statement.IsNull(14)) entry.ttft_ms = statement.Integer(14);
+  if (!statement.IsNull(15)) {
+    entry.usage = TokenUsage{statement.Integer(15), statement.Integer(16), statement.Integer(18),
+                             statement.Integer(17), statement.Bool(19)};
+  }
+  entry.attempts = statement.Text(20);
+  entry.created_at = TimeAt(statement, 21);
+  return entry;
+}
+
+absl::StatusOr<std::vector<LogEntry>> ReadEntries(absl::StatusOr<Statement> statement) {
+  if (!statement.ok()) return statement.status();
+  std::vector<LogEntry> entries;
+  for (;;) {
+    const absl::StatusOr<bool> more = statement->Step();
+    if (!more.ok()) return more.status();
+    if (!*more) return entries;
+    entries.push_back(EntryOf(*statement));
+  }
+}
+
+/// A query being put together: what it reads from, and under which conditions.
+class Selection {
+ public:
+  explicit Selection(const LogFilter& filter)
+      : by_attempt_(!filter.attempt_provider_id.empty() || filter.attempt_status) {
+    if (!filter.attempt_provider_id.empty()) Attempt("provider_id", filter.attempt_provider_id);
+    if (filter.attempt_status) Attempt("status", std::int64_t{*filter.attempt_status});
+    // The first one that is set is looked up by its index, the others are compared: what tells
+    // more rows apart comes first.
+    if (!filter.model_id.empty()) Row("r.model_id", filter.model_id);
+    if (!filter.provider_id.empty()) Row("r.provider_id", filter.provider_id);
+    if (filter.status) Row("r.status_code", std::int64_t{*filter.status});
+    if (!filter.key_name.empty()) Row("r.virtual_key_name", filter.key_name);
+    if (filter.status_class) Row("r.status_code / 100", std::int64_t{*filter.status_class});
+    if (!filter.endpoint.empty()) Row("r.endpoint_type", filter.endpoint);
+    if (filter.from) Time(">=", *filter.from);
+    if (filter.to) Time("<", *filter.to);
+  }
+
+  void Behind(const LogEntry& entry) {
+    const std::int64_t at = entry.created_at.time_since_epoch().count();
+    Add(fmt::format("{0} <= ? AND ({0} < ? OR {1} < ?)", Instant(), Number()));
+    args_.insert(args_.end(), {at, at, entry.seq});
+  }
+
+  /// `SELECT <instant>, <number> FROM ... WHERE ...`, each row once.
+  std::string Sql() const {
+    std::string sql;
+    if (!by_attempt_) {
+      sql = "SELECT r.created_at AS at, r.seq AS number FROM request_logs AS r";
+    } else {
+      // Two attempts of one request may match.
+      sql = "SELECT DISTINCT a.created_at AS at, a.log_seq AS number FROM request_attempts AS a";
+      // In this order, whatever the planner thinks of it.
+      if (reads_rows_) sql += " CROSS JOIN request_logs AS r ON r.seq = a.log_seq";
+    }
+    if (!conditions_.empty()) sql += " WHERE " + conditions_;
+    return sql;
+  }
+
+  std::string Order(LogOrder order) const {
+    const char* const way = order == LogOrder::kNewestFirst ? "DESC" : "ASC";
+    return fmt::format(" ORDER BY {} {}, {} {}", Instant(), way, Number(), way);
+  }
+
+  std::vector<SqlValue> Args(std::initializer_list<std::int64_t> more) const {
+    std::vector<SqlValue> args = args_;
+    for (const std::int64_t value : more) args.emplace_back(value);
+    return args;
+  }
+
+ private:
+  std::string_view Instant() const { return by_attempt_ ? "a.created_at" : "r.created_at"; }
+  std::string_view Number() const { return by_attempt_ ? "a.log_seq" : "r.seq"; }
+
+  void Add(std::string_view condition) {
+    if (!conditions_.empty()) conditions_ += " AND ";
+    conditions_ += condition;
+  }
+  void Attempt(std::string_view column, SqlValue value) {
+    Add(fmt::format("a.{} = ?", column));
+    args_.push_back(std::move(value));
+  }
+  void Row(std::string_view expression, SqlValue value) {
+    // A plus in front keeps an index out of consideration.
+    const bool lookup = !by_attempt_ && !reads_rows_;
+    Add(lookup ? fmt::format("{} = ?", expression) : fmt::format("+({}) = ?", expression));
+    args_.push_back(std::move(value));
+    reads_rows_ = true;
+  }
+  void Time(std::string_view comparison, WallTime time) {
+    Add(fmt::format("{} {} ?", Instant(), comparison));
+    args_.emplace_back(std::int64_t{time.time_since_epoch().count()});
+  }
+
+  const bool by_attempt_;
+  bool reads_rows_ = false;
+  std::string conditions_;
+  std::vector<SqlValue> args_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<LogEntry>> ReadLog(Connection& connection, const LogFilter& filter,
+                                              const LogStart& start, std::size_t limit,
+                                              LogOrder order) {
+  Selection selection(filter);
+  if (start.behind != nullptr) selection.Behind(*start.behind);
+  // Rows are fetched for what is shown, not for what is skipped.
+  const char* const way = order == LogOrder::kNewestFirst ? "DESC" : "ASC";
+  const std::string sql = fmt::format(
+      "SELECT {} FROM ({}{} LIMIT ? OFFSET ?) AS page CROSS JOIN request_logs AS r"
+      " ON r.seq = page.number ORDER BY page.at {}, page.number {}",
+      kColumns, selection.Sql(), selection.Order(order), way, way);
+  return ReadEntries(connection.QueryList(
+      sql,
+      selection.Args({static_cast<std::int64_t>(limit), static_cast<std::int64_t>(start.offset)})));
+}
+
+absl::StatusOr<std::int64_t> CountLog(Connection& connection, const LogFilter& filter,
+                                      std::int64_t most) {
+  const Selection selection(filter);
+  absl::StatusOr<Statement> statement =
+      connection.QueryList(fmt::format("SELECT count(*) FROM ({} LIMIT ?)", selection.Sql()),
+                           selection.Args({most + 1}));
+  if (!statement.ok()) return statement.status();
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  return statement->Integer(0);
+}
+
+bool IsEmpty(const LogFilter& filter) {
+  return filter.model_id.empty() && filter.provider_id.empty() && filter.key_name.empty() &&
+         filter.endpoint.empty() && !filter.status && !filter.status_class && !filter.from &&
+         !filter.to && filter.attempt_provider_id.empty() && !filter.attempt_status;
+}
+
+absl::StatusOr<std::optional<LogEntry>> FindLogEntry(Connection& connection,
+                                                     std::string_view request_id) {
+  absl::StatusOr<std::vector<LogEntry>> entries = ReadEntries(
+      connection.Query(fmt::format("SELECT {} FROM request_logs AS r WHERE r.request_id = ?"
+                                   " ORDER BY r.seq DESC LIMIT 1",
+                                   kColumns),
+                       request_id));
+  if (!entries.ok()) return entries.status();
+  if (entries->empty()) return std::optional<LogEntry>();
+  return std::optional<LogEntry>(std::move(entries->front()));
+}
+
+absl::StatusOr<std::vector<UsageTotal>> ReadTotals(Connection& connection, LogReader::Scope scope) {
+  absl::StatusOr<Statement> statement = connection.Query(
+      "SELECT name, requests, tokens, counted_from, last_used_at FROM request_totals"
+      " WHERE scope = ? ORDER BY name",
+      scope == LogReader::Scope::kModel ? "model" : "provider");
+  if (!statement.ok()) return statement.status();
+  std::vector<UsageTotal> totals;
+  for (;;) {
+    const absl::StatusOr<bool> more = statement->Step();
+    if (!more.ok()) return more.status();
+    if (!*more) return totals;
+    totals.push_back({statement->Text(0), statement->Integer(1), statement->Integer(2),
+                      TimeAt(*statement, 3), TimeAt(*statement, 4)});
+  }
+}
+
+}  // namespace hotel::store

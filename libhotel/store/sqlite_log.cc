@@ -1,0 +1,296 @@
+#include "libhotel/store/sqlite_log.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "hotel/log_store.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "libhotel/base/mutex.h"
+#include "libhotel/store/connection.h"
+#include "libhotel/store/database_file.h"
+#include "libhotel/store/log_query.h"
+#include "libhotel/store/log_rows.h"
+#include "libhotel/store/migrations.h"
+
+namespace hotel {
+namespace store {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr Duration kPurgeInterval = std::chrono::hours(1);
+constexpr Duration kTellInterval = std::chrono::minutes(1);
+/// Rows deleted in one transaction: others write in between.
+constexpr std::size_t kPurgeBatch = 500;
+
+absl::Status CheckLimit(std::size_t limit) {
+  if (limit >= 1 && limit <= LogReader::kMostPerPage) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("a page holds 1 to {} rows", LogReader::kMostPerPage));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SqliteLog>> SqliteLog::Open(LogStoreOptions options,
+                                                           const Clock* clock) {
+  if (options.path == kMemoryPath) {
+    return absl::InvalidArgumentError("the request log needs a file");
+  }
+  auto connection = Connection::Open(options.path, options.busy_timeout, Durability::kCheckpoint);
+  if (!connection.ok()) return connection.status();
+  if (absl::Status migrated = Migrate(**connection, Migrations()); !migrated.ok()) return migrated;
+  absl::StatusOr<LogInserter> inserter = LogInserter::Prepare(connection->get());
+  if (!inserter.ok()) return inserter.status();
+  absl::StatusOr<std::int64_t> rows =
+      (*connection)->QueryInteger("SELECT count(*) FROM request_logs");
+  if (!rows.ok()) return rows.status();
+  auto reader = Connection::Open(options.path, options.busy_timeout, Durability::kCheckpoint);
+  if (!reader.ok()) return reader.status();
+  return std::unique_ptr<SqliteLog>(new SqliteLog(
+      std::move(options), clock, Writer{*std::move(connection), *std::move(inserter), *rows},
+      *std::move(reader)));
+}
+
+SqliteLog::SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
+                     std::unique_ptr<Connection> reader)
+    : options_(std::move(options)),
+      clock_(clock),
+      writer_(std::move(writer)),
+      reader_(std::move(reader)),
+      rows_(writer_.rows),
+      thread_([this] { Run(); }) {}
+
+void SqliteLog::Record(const RequestRecord& record) {
+  RequestRecord copy = ForLog(record);
+  base::MutexLock lock(&mutex_);
+  ++recorded_;
+  if (closed_ || queue_.size() >= options_.max_waiting) {
+    ++lost_;
+    settled_.notify_all();
+    return;
+  }
+  queue_.push_back(std::move(copy));
+  // The first one starts the clock of the batch; the last one of a full batch ends it.
+  if (queue_.size() == 1 || queue_.size() == options_.max_batch) wake_.notify_one();
+}
+
+void SqliteLog::Run() {
+  for (;;) {
+    if (Steady::now() >= next_purge_) PurgeByAge();
+    if (!TakeBatch()) break;
+    if (!batch_.empty()) WriteBatch();
+    TellOfLoss(false);
+    if (!batch_.empty()) Rest();
+  }
+  TellOfLoss(true);
+}
+
+bool SqliteLog::TakeBatch() {
+  base::MutexLock lock(&mutex_);
+  if (!batch_.empty()) return true;  // it could not be written yet
+  while (queue_.empty() && !closed_) {
+    if (wake_.wait_until(lock.native(), next_purge_) == std::cv_status::timeout) return true;
+  }
+  if (queue_.empty()) return false;
+  const Steady::time_point until =
+      Steady::now() + std::chrono::duration_cast<Steady::duration>(options_.flush_interval);
+  while (queue_.size() < options_.max_batch && !closed_) {
+    if (wake_.wait_until(lock.native(), until) == std::cv_status::timeout) break;
+  }
+  if (queue_.size() <= options_.max_batch) {
+    batch_.swap(queue_);
+    return true;
+  }
+  const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(options_.max_batch);
+  batch_.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
+  queue_.erase(queue_.begin(), end);
+  return true;
+}
+
+void SqliteLog::WriteBatch() {
+  absl::Status status;
+  {
+    base::MutexLock lock(&writer_mutex_);
+    status = writer_.inserter.Insert(batch_);
+  }
+  if (status.ok()) {
+    failing_ = false;
+    base::MutexLock lock(&mutex_);
+    written_ += batch_.size();
+    rows_ += static_cast<std::int64_t>(batch_.size());
+    batch_.clear();
+    settled_.notify_all();
+    return;
+  }
+  if (!std::exchange(failing_, true) && options_.events != nullptr) {
+    Event event;
+    event.type = "request_log.write_failed";
+    event.severity = Event::Severity::kWarning;
+    event.source = "request-log";
+    event.message = "The request log cannot be written; rows wait in memory";
+    event.metadata = {{"reason", std::string(status.message())},
+                      {"rows", static_cast<std::int64_t>(batch_.size())}};
+    options_.events->OnEvent(event);
+  }
+  bool closed;
+  {
+    base::MutexLock lock(&mutex_);
+    closed = closed_;
+  }
+  // What was wrong with these rows will be wrong with them later; only a lock or a full disk
+  // passes.
+  if (closed || !absl::IsUnavailable(status)) GiveUpBatch();
+}
+
+void SqliteLog::GiveUpBatch() {
+  base::MutexLock lock(&mutex_);
+  lost_ += batch_.size() + (closed_ ? queue_.size() : 0);
+  if (closed_) queue_.clear();
+  batch_.clear();
+  settled_.notify_all();
+}
+
+void SqliteLog::Rest() {
+  const Steady::time_point until =
+      Steady::now() + std::chrono::duration_cast<Steady::duration>(options_.retry_interval);
+  base::MutexLock lock(&mutex_);
+  while (!closed_ && wake_.wait_until(lock.native(), until) != std::cv_status::timeout) {
+  }
+}
+
+void SqliteLog::PurgeByAge() {
+  next_purge_ = Steady::now() + std::chrono::duration_cast<Steady::duration>(kPurgeInterval);
+  const Duration retention = options_.retention ? options_.retention() : Duration::zero();
+  if (retention <= Duration::zero()) return;
+  // What cannot be deleted now is deleted an hour later.
+  static_cast<void>(
+      Purge(clock_->WallNow() - std::chrono::duration_cast<WallTime::duration>(retention)));
+}
+
+void SqliteLog::TellOfLoss(bool last) {
+  std::uint64_t lost;
+  {
+    base::MutexLock lock(&mutex_);
+    lost = lost_;
+  }
+  if (lost == told_lost_ || options_.events == nullptr) return;
+  const Steady::time_point now = Steady::now();
+  if (!last && told_at_ && now - *told_at_ < kTellInterval) return;
+  told_at_ = now;
+  Event event;
+  event.type = "request_log.rows_lost";
+  event.severity = Event::Severity::kWarning;
+  event.source = "request-log";
+  event.message = "Rows of the request log were lost because they could not be written";
+  event.metadata = {{"rows", static_cast<std::int64_t>(lost - told_lost_)},
+                    {"rows_since_start", static_cast<std::int64_t>(lost)}};
+  told_lost_ = lost;
+  options_.events->OnEvent(event);
+}
+
+absl::StatusOr<LogPage> SqliteLog::Page(const LogFilter& filter, std::size_t offset,
+                                        std::size_t limit, LogOrder order) {
+  if (absl::Status status = CheckLimit(limit); !status.ok()) return status;
+  if (offset > kMostSkipped) {
+    return absl::InvalidArgumentError(fmt::format(
+        "pages reach back {} rows; use the cursor or a time range to go further", kMostSkipped));
+  }
+  LogPage page;
+  base::MutexLock lock(&reader_mutex_);
+  absl::StatusOr<std::vector<LogEntry>> entries =
+      ReadLog(*reader_, filter, {offset, nullptr}, limit, order);
+  if (!entries.ok()) return entries.status();
+  page.entries = *std::move(entries);
+  if (IsEmpty(filter)) {
+    base::MutexLock rows_lock(&mutex_);
+    page.total = rows_;
+    return page;
+  }
+  absl::StatusOr<std::int64_t> total = CountLog(*reader_, filter, kMostCounted);
+  if (!total.ok()) return total.status();
+  page.total = std::min(*total, kMostCounted);
+  page.total_exact = *total <= kMostCounted;
+  return page;
+}
+
+absl::StatusOr<std::vector<LogEntry>> SqliteLog::Next(const LogFilter& filter, const LogEntry* last,
+                                                      std::size_t limit) {
+  if (absl::Status status = CheckLimit(limit); !status.ok()) return status;
+  base::MutexLock lock(&reader_mutex_);
+  return ReadLog(*reader_, filter, {0, last}, limit, LogOrder::kNewestFirst);
+}
+
+absl::StatusOr<std::optional<LogEntry>> SqliteLog::Find(std::string_view request_id) {
+  base::MutexLock lock(&reader_mutex_);
+  return FindLogEntry(*reader_, request_id);
+}
+
+absl::StatusOr<std::vector<UsageTotal>> SqliteLog::Totals(Scope scope) {
+  base::MutexLock lock(&reader_mutex_);
+  return ReadTotals(*reader_, scope);
+}
+
+absl::StatusOr<std::int64_t> SqliteLog::Purge(std::optional<WallTime> before) {
+  std::int64_t deleted = 0;
+  for (;;) {
+    absl::StatusOr<std::int64_t> some;
+    {
+      base::MutexLock lock(&writer_mutex_);
+      some = DeleteOldest(*writer_.connection, before, kPurgeBatch);
+    }
+    if (!some.ok()) return some.status();
+    {
+      base::MutexLock lock(&mutex_);
+      rows_ -= *some;
+    }
+    deleted += *some;
+    if (*some < static_cast<std::int64_t>(kPurgeBatch)) return deleted;
+  }
+}
+
+bool SqliteLog::Flush(Duration timeout) {
+  const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(timeout);
+  base::MutexLock lock(&mutex_);
+  const std::uint64_t recorded = recorded_;
+  while (written_ + lost_ < recorded) {
+    if (settled_.wait_until(lock.native(), until) == std::cv_status::timeout) {
+      return written_ + lost_ >= recorded;
+    }
+  }
+  return true;
+}
+
+LogCounts SqliteLog::counts() const noexcept {
+  base::MutexLock lock(&mutex_);
+  return {written_, lost_, recorded_ - written_ - lost_};
+}
+
+void SqliteLog::Close() {
+  {
+    base::MutexLock lock(&mutex_);
+    closed_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace store
+
+absl::StatusOr<std::unique_ptr<LogStore>> OpenLogStore(LogStoreOptions options,
+                                                       const Clock* clock) {
+  return store::SqliteLog::Open(std::move(options), clock);
+}
+
+}  // namespace hotel
