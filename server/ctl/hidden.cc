@@ -8,10 +8,10 @@
 #include "hotel/rate_limit.h"
 
 #include "libhotel/base/strings.h"
-#include "libhotel/wire/chat.h"
 #include "libhotel/wire/error_value.h"
 #include "libhotel/wire/hidden_error.h"
 #include "libhotel/wire/sse.h"
+#include "libhotel/wire/stream_frame.h"
 
 namespace hotel::ctl {
 namespace {
@@ -149,14 +149,15 @@ std::optional<int> EventStatus(const wire::SseEvent& event) {
     }
     return 0;
   }
-  const wire::ChatFrame frame = wire::ReadChatFrame(event.name, event.data);
+  const wire::StreamFrame frame =
+      wire::ReadStreamFrame(wire::Dialect::kChat, event.name, event.data);
   switch (frame.kind) {
-    case wire::ChatFrame::Kind::kError:
+    case wire::StreamFrame::Kind::kError:
       if (frame.error_status == kBadGateway && type == "error" && data.contains("code")) {
         return ResponseStatus(data);
       }
       return frame.error_status;
-    case wire::ChatFrame::Kind::kOutput:
+    case wire::StreamFrame::Kind::kOutput:
       // A frame of business codes is output to a reader that knows no vendor.
       return data.is_object() ? BusinessStatus(data, event.data).value_or(0) : 0;
     default:
