@@ -18,7 +18,7 @@ import systems
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PARTS = {"whole": "whole_answers", "streams": "streams", "curve": "curve", "long": "long_streams",
-         "idle": "idle", "soak": "soak"}
+         "idle": "idle", "guards": "guards", "hedging": "hedging", "soak": "soak"}
 
 
 def arguments():
@@ -72,6 +72,12 @@ def main():
         every = {"direct": systems.Direct(sim), "nginx": systems.Nginx(sim),
                  "hoteld": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS),
                  "hoteld+key": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, True, "hoteld+key"),
+                 "unguarded": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="unguarded",
+                                             extra=plan.UNGUARDED),
+                 "unhedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="unhedged",
+                                            second=plan.PROMPT),
+                 "hedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="hedged",
+                                          extra=plan.HEDGED, second=plan.PROMPT),
                  "portkey": systems.Portkey(options.rival, sim) if options.rival else None}
         bench = measure.Bench(str(programs["hotel-load"]), lambda line: print(line, flush=True))
         the_plan = plan.Plan(bench, every, options.quick)

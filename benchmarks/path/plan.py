@@ -9,6 +9,15 @@ BRISK = "frames-5-gap-200ms-size-16"     # 5 frames a second, one second
 LONG = "frames-150-gap-200ms-size-16"    # 5 frames a second, thirty seconds
 BEHAVIOURS = ["ok", FAST, SLOW, BRISK, LONG]
 
+# What judges a stream while it runs, switched off: no first-output probe, no stall watchdog.
+UNGUARDED = ("timeouts: {ttft_timeout: 0s, stream_stall_timeout: 0s}",)
+
+# A provider of which five answers in a hundred begin a second late, and one that is always prompt.
+SOMETIMES_SLOW = "frames-5-gap-10ms-delay-first-1s-fail-5pct"
+PROMPT = "frames-5-gap-10ms-delay-first-20ms"
+HEDGE_MS = 200
+HEDGED = (f"hedging: {{enabled: true, delay: {HEDGE_MS}ms}}",)
+
 
 @dataclasses.dataclass
 class Row:
@@ -50,6 +59,8 @@ class Plan:
         self.bench = bench
         self.direct, self.nginx, self.hoteld, self.keyed, self.portkey = (
             systems[name] for name in ("direct", "nginx", "hoteld", "hoteld+key", "portkey"))
+        self.unguarded, self.hedged, self.unhedged = (
+            systems[name] for name in ("unguarded", "hedged", "unhedged"))
         self.quick = quick
         self.repeats = 1 if quick else 3
         self.rows = []
@@ -159,6 +170,33 @@ class Plan:
                   runs.median("nginx", "cpu_share") * 100)
         self.rows += [at_most(row, 0.99, "under 1 %"),
                       none_failed("5000 idle connections", runs)]
+
+    def guards(self):
+        """What the probe and the watchdog add to a stream and to a request."""
+        for what, behaviour, arguments, stream, path in (
+                ("a frame", FAST, ("-c", 1000, "-n", 1000 if self.quick else 4000, "--ramp", 950), 20,
+                 "cpu_us_per_frame"),
+                ("a request", "ok", ("-c", 8, "-t", 0.7 if self.quick else 3), None,
+                 "cpu_us_per_request")):
+            runs = self.run(f"guards, {what}", [self.unguarded, self.hoteld], behaviour, *arguments,
+                            stream=stream)
+            with_all, without = runs.median("hoteld", path), runs.median("unguarded", path)
+            row = Row(f"Probe and watchdog, CPU of {what} against none ({without:.1f} us)", "x",
+                      with_all / without)
+            self.rows += [at_most(row, 1.15, "at most 1.15 x"),
+                          none_failed(f"Probe and watchdog, {what}", runs)]
+
+    def hedging(self):
+        """First frames of a provider that is slow at times, alone and in a race."""
+        runs = self.run("hedging", [self.unhedged, self.hedged], SOMETIMES_SLOW, "-c", 20,
+                        "-n", 300 if self.quick else 1000, stream=5)
+        # The delay, the second provider's own first frame, and what a race of two may cost.
+        limit = HEDGE_MS + 20 + 80
+        alone = runs.median("unhedged", "first_frame_ms.p99")
+        row = Row(f"Hedging after {HEDGE_MS} ms, 5 % of answers 1 s late, first frame, p99"
+                  f" (without {alone:.0f} ms)", "ms", runs.median("hedged", "first_frame_ms.p99"))
+        self.rows += [at_most(row, limit, f"at most {limit} ms"),
+                      at_most(Row("Hedging, failed", "", runs.failures("hedged")), 0, "none")]
 
     def soak(self):
         """A thousand streams for a minute; the memory of its second half is that of the first."""

@@ -142,26 +142,28 @@ class Direct:
 class Hoteld(Program):
     """Two candidates a group; the first one serves."""
 
-    def __init__(self, binary, sim, behaviours, key=False, name="hoteld"):
+    def __init__(self, binary, sim, behaviours, key=False, name="hoteld", extra=(), second=None):
         super().__init__(name)
         self.binary = binary
         self.sim = sim
         self.groups = {behaviour: f"b{i}" for i, behaviour in enumerate(behaviours)}
         self.key = key
+        self.extra = extra    # further lines of the configuration
+        self.second = second  # what the second candidate does; None = as the first
         if key:
             self.headers = (f"Authorization: Bearer {KEY}",)
 
     def command(self):
-        models = ", ".join(self.groups)
+        models = ", ".join([*self.groups, self.second] if self.second else self.groups)
         lines = ["server:", "  log_requests: false",  # as nginx without its access log
                  f"  require_virtual_key: {str(self.key).lower()}",
-                 "  allow_http_providers: true", "  allowed_provider_hosts: [127.0.0.1]", "providers:"]
+                 "  allow_http_providers: true", "  allowed_provider_hosts: [127.0.0.1]", *self.extra, "providers:"]
         for provider in ("first", "second"):
             lines.append(f"  {provider}: {{type: openai, api_key: \"\", models: [{models}], "
                          f"base_url: \"http://127.0.0.1:{self.sim.port}/{provider}/v1\"}}")
         lines.append("failover_groups:")
         for behaviour, group in self.groups.items():
-            lines.append(f"  {group}: [first/{behaviour}, second/{behaviour}]")
+            lines.append(f"  {group}: [first/{behaviour}, second/{self.second or behaviour}]")
         if self.key:
             lines.append(f"virtual_keys: [{{name: bench, key: {KEY}}}]")
         (self.work / "hotel.yaml").write_text("\n".join(lines) + "\n")
