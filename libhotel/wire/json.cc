@@ -296,8 +296,7 @@ bool JsonUnescape(std::string_view raw, std::string* out) {
   return whole;
 }
 
-bool JsonTextIs(std::string_view raw, std::string_view text) {
-  if (raw.find('\\') == std::string_view::npos) return raw == text;
+bool JsonEscapedTextIs(std::string_view raw, std::string_view text) {
   // The longest spelling of a byte is `\u00XX`: longer texts need not be resolved.
   if (raw.size() > 6 * text.size()) return false;
   std::string plain;

@@ -98,8 +98,19 @@ class JsonCursor {
 /// which has no UTF-8 form; `out` then has U+FFFD in its place.
 bool JsonUnescape(std::string_view raw, std::string* out);
 
-/// True when the raw JSON string means `text`, in whatever spelling.
-bool JsonTextIs(std::string_view raw, std::string_view text);
+/// True when the raw JSON string, which holds an escape, means `text`.
+bool JsonEscapedTextIs(std::string_view raw, std::string_view text);
+
+/// True when the raw JSON string means `text`, in whatever spelling. Inline, with the answer in the
+/// first byte nearly always: every member of every frame is compared with a handful of names.
+inline bool JsonTextIs(std::string_view raw, std::string_view text) {
+  if (raw.empty() || text.empty()) return raw.empty() && text.empty();
+  if (raw.front() != text.front() && raw.front() != '\\') return false;
+  // Escapes only ever lengthen a text.
+  if (raw.size() < text.size()) return false;
+  if (raw.find('\\') != std::string_view::npos) return JsonEscapedTextIs(raw, text);
+  return raw == text;
+}
 
 /// True for a number token that means zero ("0", "-0.0", "0e5").
 bool JsonNumberIsZero(std::string_view token) noexcept;

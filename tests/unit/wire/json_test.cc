@@ -141,6 +141,14 @@ TEST_CASE("JSON: texts compare by meaning") {
   CHECK_FALSE(JsonTextIs("Model", "model"));
   CHECK_FALSE(JsonTextIs("model\\u0000", "model"));
   CHECK_FALSE(JsonTextIs("mode\\\\l", "model"));
+  CHECK_FALSE(JsonTextIs("models", "model"));
+  CHECK_FALSE(JsonTextIs("mode", "model"));
+  CHECK_FALSE(JsonTextIs("", "model"));
+  CHECK_FALSE(JsonTextIs("model", ""));
+  CHECK(JsonTextIs("", ""));
+  CHECK(JsonTextIs("a\\\\b", "a\\b"));
+  CHECK_FALSE(JsonTextIs("a\\b", "a\\b"));
+  CHECK(JsonTextIs("\\/\u00e9", "/\xC3\xA9"));
 }
 
 TEST_CASE("JSON: numbers that mean zero") {
