@@ -137,6 +137,7 @@ void CurlMulti::Act(curl_socket_t fd, int events) {
 // Does what was noted while libcurl ran, and reports what it finished. A handler may start, cancel
 // and destroy exchanges in OnDone, and even the dispatcher.
 void CurlMulti::Settle() {
+  NoteTaken();
   while (multi_ != nullptr) {
     for (const auto& transfer : std::exchange(to_remove_, {})) Remove(transfer.get());
     for (const auto& transfer : std::exchange(to_add_, {})) {

@@ -62,6 +62,7 @@ class CurlMulti : public std::enable_shared_from_this<CurlMulti> {
   bool Watch(curl_socket_t fd, std::uint32_t events, Use use);
   void Unwatch(curl_socket_t fd);
   void SocketReady(curl_socket_t fd, std::uint32_t ready);
+  void NoteTaken();
   void DropLoose();
   void TimerChanged(long timeout_ms);
   void Act(curl_socket_t fd, int events);

@@ -1,4 +1,6 @@
 // Which sockets the loop watches for libcurl, and what it does about idle ones.
+#include <utility>
+
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,6 +77,17 @@ void CurlMulti::SocketReady(curl_socket_t fd, EventLoop::Events ready) {
   if ((ready & EPOLLOUT) != 0) mask |= CURL_CSELECT_OUT;
   if ((ready & (EPOLLERR | EPOLLHUP)) != 0) mask |= CURL_CSELECT_ERR;
   Act(fd, mask);
+}
+
+// A connection that carries a request again is idle no more, also when libcurl says nothing of its
+// socket: an answer that came at once and was paused in the same run leaves nothing to wait for.
+void CurlMulti::NoteTaken() {
+  for (const int fd : std::exchange(shared_->taken, {})) {
+    const auto known = watched_.find(fd);
+    if (known == watched_.end() || known->second != Use::kIdle) continue;
+    known->second = Use::kLoose;
+    loose_.push_back(fd);
+  }
 }
 
 void CurlMulti::DropLoose() {

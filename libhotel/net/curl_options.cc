@@ -59,7 +59,8 @@ class EasySetter {
 
 // Every method begins with the option that takes back what the one before may have left (a kept
 // handle), so the order matters.
-void SetMethodAndBody(EasySetter& set, const UpstreamRequest& request) {
+void SetMethodAndBody(EasySetter& set, const UpstreamRequest& request,
+                      const std::string* small_body) {
   const std::string& method = request.method;
   const bool has_body =
       request.body.size() > 0 || method == "POST" || method == "PUT" || method == "PATCH";
@@ -67,6 +68,7 @@ void SetMethodAndBody(EasySetter& set, const UpstreamRequest& request) {
   if (has_body) {
     set.Set(CURLOPT_POST, 1L);
     set.Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set.Set(CURLOPT_POSTFIELDS, small_body != nullptr ? small_body->c_str() : nullptr);
     if (method != "POST") custom = method.c_str();
   } else {
     set.Set(CURLOPT_HTTPGET, 1L);
@@ -174,9 +176,9 @@ bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::str
   EasySetter set(easy);
   // The path reaches the provider as it was configured.
   set.Set(CURLOPT_PATH_AS_IS, 1L);
-  // The body comes through the read callback, so we know when its first byte left, and the seek
-  // callback always fails: libcurl resends a POST by itself when a reused connection dies early,
-  // and a completion that may have been billed is not its to repeat.
+  // libcurl resends a POST by itself when a reused connection dies early, and a completion that may
+  // have been billed is not its to repeat. Transfer refuses it another connection; a large body,
+  // which comes through the read callback, could not be sent again either, since seeking fails.
   set.Set(CURLOPT_READFUNCTION, callbacks.read);
   set.Set(CURLOPT_SEEKFUNCTION, callbacks.seek);
 
@@ -243,7 +245,7 @@ bool SetRequestOptions(CURL* easy, const EasyOptions& options) {
   SetContext(set, options.context);
   set.Set(CURLOPT_ERRORBUFFER, options.error_text);
   set.Set(CURLOPT_URL, options.url->c_str());
-  SetMethodAndBody(set, *options.request);
+  SetMethodAndBody(set, *options.request, options.small_body);
   set.Set(CURLOPT_HTTPHEADER, options.headers);
   // Name lookup, connect and TLS together; every other deadline belongs to the caller, so there is
   // no total timeout here.
@@ -261,6 +263,7 @@ void ClearRequestOptions(CURL* easy) {
   SetContext(set, nullptr);
   set.Set(CURLOPT_ERRORBUFFER, static_cast<char*>(nullptr));
   set.Set(CURLOPT_URL, static_cast<char*>(nullptr));
+  set.Set(CURLOPT_POSTFIELDS, static_cast<char*>(nullptr));
   set.Set(CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));
   set.Set(CURLOPT_FRESH_CONNECT, 0L);
 }

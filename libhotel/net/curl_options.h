@@ -77,9 +77,16 @@ struct EasyOptions {
   const std::string* url;  ///< canonical, see ProviderUrl
   curl_slist* headers;     ///< see HeaderLines; must outlive the request
   const ProxyUrl* proxy;   ///< null = none
-  char* error_text;        ///< CURL_ERROR_SIZE bytes; must outlive the request
-  void* context;           ///< of the callbacks; also the handle's private pointer
+  /// The whole body when it is at hand in one piece, else null: it comes through the read callback.
+  /// Must outlive the request.
+  const std::string* small_body;
+  char* error_text;  ///< CURL_ERROR_SIZE bytes; must outlive the request
+  void* context;     ///< of the callbacks; also the handle's private pointer
 };
+/// A body up to here is worth handing over in one piece: it leaves in one write with the head, and
+/// libcurl takes no buffer of 16 KiB to send it, which it would keep as long as the answer lasts.
+inline constexpr std::size_t kSmallBody = std::size_t{16} << 10;
+
 /// What belongs to one exchange, on a handle with the common options. Everything set here is set
 /// anew by the next call or taken back by ClearRequestOptions; but after a request with transport
 /// options of its own the handle is of no use to another one.

@@ -82,9 +82,18 @@ bool Transfer::Prepare() {
     return false;
   }
   easy_ = shared_->handles.Take();
-  const EasyOptions options{&request_,          &url_->canonical,
-                            headers_->list(),   proxy_ ? &*proxy_ : nullptr,
-                            error_text_.data(), this};
+  const std::size_t size = request_.body.size();
+  if (size > 0 && size <= kSmallBody) {
+    small_body_.resize(size);
+    request_.body.Read(0, small_body_.data(), size);
+  }
+  const EasyOptions options{&request_,
+                            &url_->canonical,
+                            headers_->list(),
+                            proxy_ ? &*proxy_ : nullptr,
+                            small_body_.empty() ? nullptr : &small_body_,
+                            error_text_.data(),
+                            this};
   if (easy_ == nullptr || !SetRequestOptions(easy_, options)) {
     Fail(TransportError::kOther, "libcurl refused the request's options");
     return false;
@@ -99,6 +108,7 @@ void Transfer::ReleaseHandle(bool reusable) {
   bytes_left_ = request_began_ && (sent > sent_before_ || body_offset_ > 0);
   shared_->handles.Return(std::exchange(easy_, nullptr), reusable && !request_.transport);
   headers_.reset();
+  small_body_ = std::string();
   paused_ = false;
 }
 
@@ -210,7 +220,8 @@ bool Transfer::BeforeRequest(std::string_view remote_ip, int local_port) {
     for (const int fd : opened_) {
       shared_->sockets.Opened(fd, local_port, remote_ip, request_.transport);
     }
-  } else if (!shared_->sockets.Fit(local_port, remote_ip, request_.transport.get())) {
+  } else if (!shared_->sockets.Fit(local_port, remote_ip, request_.transport.get(),
+                                   &shared_->taken)) {
     // It ended, or spoke unasked, after the loop last looked at it; or it is another provider's.
     stale_ = true;
     return false;

@@ -43,7 +43,8 @@ class Transfer {
     CheckedUrls urls{&rules};
     CurlHandles handles;
     KeptSockets sockets;
-    int reuses = 0;  ///< counts up when a request goes out on a kept connection
+    int reuses = 0;          ///< counts up when a request goes out on a kept connection
+    std::vector<int> taken;  ///< the sockets of these connections
   };
 
   Transfer(UpstreamRequest request, ResponseHandler* handler, std::shared_ptr<Shared> shared);
@@ -122,6 +123,7 @@ class Transfer {
 
   ResponseHead head_;
   bool head_delivered_ = false;
+  std::string small_body_;       // the request's body, unless it goes through OnRead
   std::size_t body_offset_ = 0;  // of the request's body
   std::vector<int> opened_;      // sockets, one of which becomes the connection
   bool stale_ = false;

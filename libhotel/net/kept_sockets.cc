@@ -53,21 +53,23 @@ void KeptSockets::Closed(int fd) noexcept {
   port_of_fd_.erase(known);
 }
 
-bool KeptSockets::Fit(int local_port, std::string_view remote_ip,
-                      const TransportOptions* transport) const noexcept {
+bool KeptSockets::Fit(int local_port, std::string_view remote_ip, const TransportOptions* transport,
+                      std::vector<int>* taken) const {
+  const std::size_t before = taken->size();
   const auto [first, last] = by_port_.equal_range(local_port);
-  bool known = false;
   for (auto it = first; it != last; ++it) {
     if (it->second.remote_ip != remote_ip) continue;
     // One address may be spoken to at several ports from the same local one: all must be fit. On
     // HTTP/2 others' answers may be under way, an answer names its request, and libcurl looks for
     // the end itself.
-    if (!Same(it->second.transport.get(), transport)) return false;
     const bool http2 = transport != nullptr && transport->http2;
-    if (!http2 && !NothingToRead(it->second.fd)) return false;
-    known = true;
+    if (!Same(it->second.transport.get(), transport) || (!http2 && !NothingToRead(it->second.fd))) {
+      taken->resize(before);
+      return false;
+    }
+    taken->push_back(it->second.fd);
   }
-  return known;
+  return taken->size() > before;
 }
 
 }  // namespace hotel::net

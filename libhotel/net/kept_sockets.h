@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "hotel/transport.h"
 
@@ -31,9 +32,10 @@ class KeptSockets {
   /// Whether a connection with these ends may carry a request with these options. Not when
   /// something waits to be read: its end, an error, or bytes that answer nothing and would pass for
   /// the answer to the next request. Not when it was opened under other options. And not when no
-  /// such connection is known: what cannot be looked at is not trusted.
-  bool Fit(int local_port, std::string_view remote_ip,
-           const TransportOptions* transport) const noexcept;
+  /// such connection is known: what cannot be looked at is not trusted. When it may, its socket is
+  /// put behind `*taken` (with any other of the same ends).
+  bool Fit(int local_port, std::string_view remote_ip, const TransportOptions* transport,
+           std::vector<int>* taken) const;
 
  private:
   struct Entry {
