@@ -16,6 +16,11 @@ constexpr std::array kRows = {
                  "The model name has none of the known forms."},
     ErrorCodeRow{C::kModelNotFound, "model_not_found", "404",
                  "No failover group or provider model has this name."},
+    ErrorCodeRow{C::kProviderNotFound, "provider_not_found", "404",
+                 "No provider that is switched on has the name behind `/p/`."},
+    ErrorCodeRow{C::kEndpointNotSupported, "endpoint_not_supported", "400",
+                 "No candidate of the name speaks the dialect of the endpoint, and none is "
+                 "translated."},
     ErrorCodeRow{C::kFailoverGroupDisabled, "failover_group_disabled", "404",
                  "The failover group is switched off."},
     ErrorCodeRow{C::kFailoverGroupEmpty, "failover_group_empty", "404",
@@ -75,6 +80,9 @@ constexpr std::array kRows = {
                  "The path exists and does not answer to this method; see Allow."},
     ErrorCodeRow{C::kMalformedRequest, "malformed_request", "400",
                  "The request is not well-formed HTTP/1.1; the connection is closed."},
+    ErrorCodeRow{C::kInvalidTarget, "invalid_target", "400",
+                 "The path behind `/p/<provider>` has `..` or `.` segments, a backslash or a "
+                 "fragment, plain or percent-encoded."},
     ErrorCodeRow{C::kRequestTimeout, "request_timeout", "408",
                  "The request did not arrive in time."},
     ErrorCodeRow{C::kLengthRequired, "length_required", "411",

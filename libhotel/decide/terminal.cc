@@ -221,6 +221,16 @@ TerminalAnswer BadRequest(std::string_view message) {
   return Make(400, ErrorCode::kInvalidRequest, ErrorKind::kValidation, std::string(message));
 }
 
+TerminalAnswer EndpointNotSupported(std::string_view requested_model, std::string_view path) {
+  return Make(400, ErrorCode::kEndpointNotSupported, ErrorKind::kValidation,
+              fmt::format("no provider of {} serves {}", Clip(requested_model), path));
+}
+
+TerminalAnswer ProviderNotFound(std::string_view provider) {
+  return Make(404, ErrorCode::kProviderNotFound, ErrorKind::kValidation,
+              fmt::format("provider not found: {}", Clip(provider)));
+}
+
 TerminalAnswer KeysUndecryptable(int count) {
   return Make(500, ErrorCode::kKeysUndecryptable, ErrorKind::kInternal,
               fmt::format("all {} candidate(s) failed key decryption (wrong master key?)", count));

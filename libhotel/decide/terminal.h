@@ -40,6 +40,10 @@ TerminalAnswer GroupEmpty();
 /// `suggestion` = "hotel/<name>" when a group of that name exists, "" otherwise.
 TerminalAnswer BadModelForm(std::string_view suggestion);
 TerminalAnswer BadRequest(std::string_view message);
+/// Nobody whom `requested_model` names speaks the dialect of the endpoint at `path`.
+TerminalAnswer EndpointNotSupported(std::string_view requested_model, std::string_view path);
+/// The passthrough names no provider that is switched on.
+TerminalAnswer ProviderNotFound(std::string_view provider);
 /// All candidates of the route hold a key that the master key does not open.
 TerminalAnswer KeysUndecryptable(int count);
 

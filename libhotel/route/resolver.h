@@ -39,10 +39,18 @@ struct SkippedCandidate {
   Block block;
 };
 
+/// A candidate that cannot take a request of this endpoint, whatever its circuit says.
+struct UnfitCandidate {
+  Candidate candidate;
+  std::string_view reason;  ///< for the record; static storage
+};
+
 struct Route {
   std::vector<Candidate> candidates;  ///< priority order, no pair twice
   std::vector<SkippedCandidate> skipped;
-  /// `<provider>/<model>`: skipped by its circuit only under block_direct (decisions, 7).
+  std::vector<UnfitCandidate> unfit;  ///< also beside a refusal
+  /// `<provider>/<model>` or a passthrough: skipped by its circuit only under block_direct
+  /// (decisions, 7).
   bool direct = false;
   /// Set when the name leads nowhere: the answer to give.
   std::optional<decide::TerminalAnswer> refusal;
@@ -57,10 +65,22 @@ struct VirtualRoutes {
   base::RoundRobin turns;
 };
 
-/// Resolves `requested`: `hotel/<group>`, the source of a virtual model, `<provider>/<model>`, in
-/// this order. Touches only its arguments (the turns of `virtuals` move on); the snapshot and the
-/// settings must outlive the candidates' use of `settings`. Any thread.
-Route Resolve(std::string_view requested, const GroupSnapshot& snapshot, const Settings& settings,
+/// The model of the candidate of a passthrough: a request there names none.
+inline constexpr std::string_view kAnyModel = "*";
+
+/// What a request wants to be served by.
+struct Wish {
+  std::string_view name;  ///< the request's model; for the passthrough a provider in routing form
+  Endpoint endpoint = Endpoint::kChatCompletions;
+};
+
+/// Resolves the name of `wish`: `hotel/<group>`, the source of a virtual model,
+/// `<provider>/<model>`, in this order; for the passthrough the provider, as a direct name. Leaves
+/// out who does not speak the endpoint's dialect and, for embeddings, models of another base name
+/// than the first one: their vectors do not compare (decisions, 10). Touches only its arguments
+/// (the turns of `virtuals` move on); the snapshot and the settings must outlive the candidates'
+/// use of `settings`. Any thread.
+Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
               const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now);
 
 /// The names of GET /v1/models (facts i): models, groups, virtual models that lead somewhere.

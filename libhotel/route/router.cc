@@ -5,10 +5,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "libhotel/base/ids.h"
 #include "libhotel/base/random.h"
 #include "libhotel/route/call.h"
 #include "libhotel/route/resolver.h"
+#include "libhotel/wire/endpoints.h"
+#include "libhotel/wire/multipart.h"
 #include "libhotel/wire/request.h"
 
 namespace hotel {
@@ -19,6 +22,21 @@ using route::CallState;
 /// How long an exchange whose answer is complete may take to end by itself, so that its connection
 /// can be used again; then it is closed (decisions, 5: an upstream held open behind `[DONE]`).
 constexpr Duration kLinger = std::chrono::seconds(1);
+
+/// What routing must know of the request. A passthrough is not read: its name is the provider's.
+absl::StatusOr<wire::RequestPeek> Peek(const RouteRequest& request) {
+  switch (wire::RowOf(request.endpoint).body) {
+    case wire::BodyForm::kJson:
+      return wire::PeekRequest(*request.body);
+    case wire::BodyForm::kMultipart:
+      return wire::PeekMultipart(request.content_type, *request.body);
+    case wire::BodyForm::kAny:
+      break;
+  }
+  wire::RequestPeek peek;
+  peek.model = request.passthrough.provider;
+  return peek;
+}
 
 bool IsUsableRequestId(const std::string& id) {
   if (id.empty() || id.size() > 128) return false;
@@ -133,7 +151,7 @@ class StandardRouter final : public Router {
     // Read on the caller's thread: a large body must not hold up the loop.
     if (request.body == nullptr) request.body = std::make_shared<const std::string>();
     const TimePoint arrival = deps_.clock->Now();
-    auto peek = wire::PeekRequest(*request.body);
+    auto peek = Peek(request);
     const std::uint64_t id = table_->NextId();
     std::uint64_t seed = deps_.seed + id;
     auto call = std::make_shared<CallState>(parts_, std::move(request), std::move(peek),

@@ -200,19 +200,19 @@ absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, std::string
   HeaderList headers = {
       {"content-type", std::string(content_type)},
       {"accept", std::string(AcceptValue(accept))},
-      {"user-agent", std::string(kUserAgent)},
   };
-  if (AuthOf(provider) == AuthStyle::kXApiKey) {
-    headers.push_back({"anthropic-version", std::string(kAnthropicVersion)});
-  }
-  auto credential = CredentialHeaders(provider);
-  if (!credential.ok()) return credential.status();
-  for (Header& header : *credential) headers.push_back(std::move(header));
+  auto own = CredentialHeaders(provider);
+  if (!own.ok()) return own.status();
+  for (Header& header : *own) headers.push_back(std::move(header));
   return headers;
 }
 
 absl::StatusOr<HeaderList> CredentialHeaders(const Provider& provider) {
-  if (provider.key_state == KeyState::kKeyless) return HeaderList();
+  HeaderList headers = {{"user-agent", std::string(kUserAgent)}};
+  if (AuthOf(provider) == AuthStyle::kXApiKey) {
+    headers.push_back({"anthropic-version", std::string(kAnthropicVersion)});
+  }
+  if (provider.key_state == KeyState::kKeyless) return headers;
   const std::string_view key = provider.api_key.Reveal();
   if (provider.key_state == KeyState::kUndecryptable || key.empty()) {
     return absl::InvalidArgumentError("the key of provider \"" + provider.name +
@@ -224,13 +224,16 @@ absl::StatusOr<HeaderList> CredentialHeaders(const Provider& provider) {
   }
   switch (AuthOf(provider)) {
     case AuthStyle::kXApiKey:
-      return HeaderList{{"x-api-key", std::string(key)}};
+      headers.push_back({"x-api-key", std::string(key)});
+      break;
     case AuthStyle::kGoogApiKey:
-      return HeaderList{{"x-goog-api-key", std::string(key)}};
+      headers.push_back({"x-goog-api-key", std::string(key)});
+      break;
     case AuthStyle::kBearer:
+      headers.push_back({"authorization", "Bearer " + std::string(key)});
       break;
   }
-  return HeaderList{{"authorization", "Bearer " + std::string(key)}};
+  return headers;
 }
 
 std::string_view UsableIdempotencyKey(std::string_view value) noexcept {

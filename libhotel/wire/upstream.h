@@ -51,7 +51,8 @@ enum class Accept { kJson, kEventStream, kAnything };
 absl::StatusOr<HeaderList> UpstreamHeaders(const Provider& provider, std::string_view content_type,
                                            Accept accept);
 
-/// The credential fields alone, for the passthrough; errors as above.
+/// What the passthrough adds to the client's own fields: user agent, API version where the type
+/// wants one, credential. Errors as above.
 absl::StatusOr<HeaderList> CredentialHeaders(const Provider& provider);
 
 /// The key as it may be sent: without the white space around it; "" when it is not 1-255 visible

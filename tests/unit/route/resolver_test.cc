@@ -23,8 +23,9 @@ struct World {
   TimePoint now{std::chrono::hours(1)};
 
   void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
-                   bool fixed = false) {
+                   bool fixed = false, const std::string& type = "openai") {
     Provider p;
+    p.type = type;
     p.id = "id-" + name;
     p.name = name;
     p.routing_name = RoutingName(name);
@@ -46,8 +47,8 @@ struct World {
     return groups.back();
   }
   GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
-  Route Go(const std::string& name) const {
-    return Resolve(name, Snapshot(), *settings, *breaker, *virtuals, now);
+  Route Go(const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) const {
+    return Resolve({name, endpoint}, Snapshot(), *settings, *breaker, *virtuals, now);
   }
   void Virtual(std::vector<VirtualModelSpec> specs) {
     virtuals = std::make_unique<VirtualRoutes>(std::move(specs));
@@ -255,6 +256,118 @@ TEST_CASE("virtual models that lead somewhere stand at the end of the model list
   const auto list = ListModels(w.Snapshot(), *w.virtuals);
   CHECK(list.back().id == "resilient-chat");
   CHECK(list.back().provider == "a");
+}
+
+namespace {
+
+std::vector<std::string> Unfit(const Route& route) {
+  std::vector<std::string> names;
+  for (const UnfitCandidate& u : route.unfit) {
+    names.push_back(u.candidate.provider->routing_name + "/" + u.candidate.model + ": " +
+                    std::string(u.reason));
+  }
+  return names;
+}
+
+/// `hotel/mixed` over providers of two families: chat, messages, chat.
+World Mixed() {
+  World w;
+  w.AddProvider("openai");
+  w.AddProvider("claude", true, KeyState::kKeyless, false, "anthropic-messages");
+  w.AddProvider("other", true, KeyState::kKeyless, false, "deepseek");
+  w.AddGroup("mixed",
+             {w.AddModel("openai", "a"), w.AddModel("claude", "b"), w.AddModel("other", "c")});
+  w.AddGroup("chat", {"m-openai-a", "m-other-c"});
+  return w;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Facts i: only those who speak the endpoint's dialect are candidates, the rest is noted") {
+  const World w = Mixed();
+  const Route chat = w.Go("hotel/mixed");
+  CHECK(Names(chat) == std::vector<std::string>{"openai/a", "other/c"});
+  CHECK(Unfit(chat) == std::vector<std::string>{"claude/b: does not speak this endpoint"});
+  CHECK(chat.skipped.empty());
+  CHECK(Names(w.Go("hotel/mixed", Endpoint::kMessages)) == std::vector<std::string>{"claude/b"});
+  const Route responses = w.Go("hotel/mixed", Endpoint::kResponses);
+  CHECK(Names(responses) == std::vector<std::string>{"openai/a"});
+  CHECK(responses.unfit.size() == 2);
+  CHECK_FALSE(responses.refusal);
+}
+
+TEST_CASE("Facts a: 400 when nobody behind the name speaks the dialect") {
+  World w = Mixed();
+  w.Virtual({{"v", VirtualModelSpec::Strategy::kFailover, {{"openai/a"}, {"other/c"}}}});
+  for (const char* name : {"hotel/chat", "v", "openai/anything"}) {
+    const Route route = w.Go(name, Endpoint::kMessages);
+    INFO(name);
+    REQUIRE(route.refusal);
+    CHECK(route.refusal->status == 400);
+    CHECK(route.refusal->code == "endpoint_not_supported");
+    CHECK(route.refusal->message == "no provider of " + std::string(name) + " serves /v1/messages");
+    CHECK(route.candidates.empty());
+  }
+  CHECK(w.Go("hotel/chat", Endpoint::kMessages).unfit.size() == 2);
+  CHECK(w.Go("claude/b", Endpoint::kMessages).candidates.size() == 1);
+}
+
+TEST_CASE("an open circuit of one who speaks the dialect is waited for, not refused for good") {
+  World w = Mixed();
+  w.Open("claude", "b");
+  const Route route = w.Go("hotel/mixed", Endpoint::kMessages);
+  CHECK_FALSE(route.refusal);
+  CHECK(route.candidates.empty());
+  CHECK(route.skipped.size() == 1);
+  CHECK(route.unfit.size() == 2);
+}
+
+TEST_CASE("f.7 11: embeddings stay with the base name of the first candidate, chat does not") {
+  World w = Three();
+  w.AddGroup("embed", {w.AddModel("a", "vendor/Text-Embed-3"), w.AddModel("b", "other-embed"),
+                       w.AddModel("c", "text-embed-3")});
+  const Route embeddings = w.Go("hotel/embed", Endpoint::kEmbeddings);
+  CHECK(Names(embeddings) == std::vector<std::string>{"a/vendor/Text-Embed-3", "c/text-embed-3"});
+  CHECK(Unfit(embeddings) == std::vector<std::string>{"b/other-embed: another embedding model"});
+  CHECK(w.Go("hotel/embed").candidates.size() == 3);
+  CHECK(w.Go("hotel/embed", Endpoint::kRerank).candidates.size() == 3);
+}
+
+TEST_CASE("f.7 11: the first embedding model counts also while its circuit is open") {
+  World w = Three();
+  w.AddGroup("embed",
+             {w.AddModel("a", "embed-x"), w.AddModel("b", "embed-y"), w.AddModel("c", "embed-x")});
+  w.Open("a", "embed-x");
+  const Route route = w.Go("hotel/embed", Endpoint::kEmbeddings);
+  CHECK(Names(route) == std::vector<std::string>{"c/embed-x"});
+  CHECK(route.skipped.size() == 1);
+  CHECK(Unfit(route) == std::vector<std::string>{"b/embed-y: another embedding model"});
+}
+
+TEST_CASE("a passthrough is a route of one by the provider's name") {
+  World w = Three();
+  w.AddProvider("my provider");
+  w.AddProvider("dark", false);
+  w.AddProvider("sealed", true, KeyState::kUndecryptable);
+  w.Open("a", std::string(kAnyModel));
+  for (const char* name : {"a", "my-provider"}) {
+    const Route route = w.Go(name, Endpoint::kPassthrough);
+    INFO(name);
+    CHECK(route.direct);
+    REQUIRE(route.candidates.size() == 1);
+    CHECK(route.candidates[0].provider->routing_name == name);
+    CHECK(route.candidates[0].model == kAnyModel);
+  }
+  for (const char* name : {"dark", "nobody", "hotel/glm-4.6", "a/z-ai/glm-4.6", ""}) {
+    const Route route = w.Go(name, Endpoint::kPassthrough);
+    INFO(name);
+    REQUIRE(route.refusal);
+    CHECK(route.refusal->status == 404);
+    CHECK(route.refusal->code == "provider_not_found");
+    CHECK(route.refusal->message == std::string("provider not found: ") + name);
+  }
+  CHECK(w.Go("sealed", Endpoint::kPassthrough).refusal->status == 500);
 }
 
 }  // namespace hotel::route

@@ -232,14 +232,16 @@ TEST_CASE("Headers: content type and accept are what the request asks for") {
   }
 }
 
-TEST_CASE("Headers: the credential alone, for the passthrough") {
+TEST_CASE("Headers: what the passthrough adds is user agent, API version and credential") {
   const HeaderList bearer = *CredentialHeaders(WithKey("openai", "k-1"));
-  REQUIRE(bearer.size() == 1);
+  REQUIRE(bearer.size() == 2);
+  CHECK(FindHeader(bearer, "user-agent") == "hotel");
   CHECK(FindHeader(bearer, "authorization") == "Bearer k-1");
   const HeaderList key = *CredentialHeaders(WithKey("anthropic", "k-1"));
-  REQUIRE(key.size() == 1);
+  REQUIRE(key.size() == 3);
+  CHECK(FindHeader(key, "anthropic-version") == "2023-06-01");
   CHECK(FindHeader(key, "x-api-key") == "k-1");
-  CHECK(CredentialHeaders(At("openai", "http://h"))->empty());
+  CHECK(CredentialHeaders(At("openai", "http://h"))->size() == 1);
   CHECK_FALSE(CredentialHeaders(WithKey("openai", "a\nb")).ok());
   CHECK_FALSE(CredentialHeaders(WithKey("openai", "")).ok());
 }
