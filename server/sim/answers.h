@@ -1,4 +1,4 @@
-// What providers' answers look like, in the three dialects.
+// What providers' answers look like, endpoint by endpoint.
 #ifndef HOTEL_SERVER_SIM_ANSWERS_H_
 #define HOTEL_SERVER_SIM_ANSWERS_H_
 
@@ -8,7 +8,23 @@
 
 namespace hotel::sim {
 
-enum class Dialect { kChat, kMessages, kResponses };
+enum class Dialect {
+  kChat,
+  kMessages,
+  kResponses,
+  kEmbeddings,
+  kRerank,
+  kImages,
+  kSpeech,  ///< bytes that are no text
+  kTranscription,
+};
+
+/// There is a form of the answer that comes piece by piece.
+bool CanStream(Dialect dialect);
+/// It comes piece by piece without being asked for.
+inline bool AlwaysStreams(Dialect dialect) { return dialect == Dialect::kSpeech; }
+/// Of a good answer.
+std::string_view ContentType(Dialect dialect, bool stream);
 
 /// What a refusal's words say, beside its status.
 enum class Wording { kPlain, kBusy, kSpent };
@@ -21,12 +37,15 @@ struct AnswerContext {
   int input_tokens = 0;
   bool include_usage = false;  ///< chat streams: the request asked for a usage chunk
   bool crlf = false;
+  bool tool_call = false;  ///< the model calls a function; the texts are its arguments
+  int inputs = 1;          ///< embeddings, rerank: how many results
+  bool base64 = false;     ///< embeddings: vectors as base64 of their floats
 };
 
 /// `text` as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
 std::string JsonString(std::string_view text);
 
-/// A whole answer. `text_json` is a JSON string.
+/// A whole answer. `text_json` is a JSON string. Not for answers that always stream.
 std::string PlainBody(const AnswerContext& context, std::string_view text_json, int tokens);
 /// An error body for `status`.
 std::string ErrorBody(Dialect dialect, int status, Wording wording = Wording::kPlain);
@@ -40,7 +59,7 @@ class StreamWriter {
 
   /// The events before the first text.
   void Opener(std::string* out);
-  /// One piece of text; `text_json` is a JSON string.
+  /// One piece of text; `text_json` is a JSON string (speech: the bytes themselves).
   void Text(std::string_view text_json, std::string* out);
   /// An event whose data is not JSON.
   void Malformed(std::string* out);
@@ -54,11 +73,16 @@ class StreamWriter {
 
  private:
   void Event(std::string_view name, std::string_view data, std::string* out);
+  void NameTool(std::string* out);
+  void FinishResponse(std::string* out);
   std::string ResponseObject(std::string_view status, int tokens) const;
+  std::string ResponseItem(std::string_view status) const;
+  std::string_view ItemPrefix() const;
 
   AnswerContext context_;
   int sequence_ = 0;
-  std::string full_text_;  ///< Responses repeats the whole text at the end; JSON-escaped, no quotes
+  bool tool_named_ = false;
+  std::string full_text_;  ///< what is repeated at the end; JSON-escaped, without quotes
 };
 
 }  // namespace hotel::sim

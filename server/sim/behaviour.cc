@@ -56,12 +56,17 @@ const Row kRows[] = {
     {"echo", Kind::kShape, "echo",
      "the text is a JSON object: the request's path, model, headers, body_bytes and body_sha256",
      [](Draft& d, const Args&) { return d.answer.echo = true; }},
+    {"tool-call", Kind::kShape, "tool-call",
+     "the model calls get_weather with {\"city\": \"Paris\"} (the three dialects of chat)",
+     [](Draft& d, const Args&) { return d.answer.tool_call = true; }},
     {"frames-N", Kind::kShape, "frames-20", "text in N frames",
      [](Draft& d, const Args& a) {
        d.answer.frames = a.numbers[0];
        return d.answer.sized = true;
      }},
-    {"size-N", Kind::kShape, "size-1024", "N bytes of text a frame (16)",
+    {"size-N", Kind::kShape, "size-1024",
+     "N bytes of text a frame (16); an error body is filled up with blanks to the bytes of all "
+     "frames",
      [](Draft& d, const Args& a) {
        d.answer.frame_bytes = a.numbers[0];
        d.answer.sized = true;
@@ -82,6 +87,8 @@ const Row kRows[] = {
        d.answer.takes = a.times[0];
        return true;
      }},
+    {"gzip", Kind::kShape, "status-429+gzip", "what is no stream comes with Content-Encoding: gzip",
+     [](Draft& d, const Args&) { return d.answer.gzip = true; }},
 
     {"status-N", Kind::kFault, "status-503",
      "answers with status N; from 300 on with an error body",

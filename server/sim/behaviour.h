@@ -33,6 +33,7 @@ struct Break {
 struct Behaviour {
   // Shape of a good answer.
   bool echo = false;         ///< the text is a description of the request
+  bool tool_call = false;    ///< the model calls a function
   int frames = -1;           ///< pieces of text; -1 = the four of "Hello from hotel-sim."
   int frame_bytes = 16;      ///< text of one piece when `frames` or the size is given
   bool sized = false;        ///< frames or frame_bytes was given
@@ -40,6 +41,7 @@ struct Behaviour {
   bool crlf = false;         ///< line ends of a stream
   bool until_close = false;  ///< the body's end is the connection's end
   Millis takes{};            ///< before the head of a good answer
+  bool gzip = false;         ///< content coding of what is no stream
 
   // Faults.
   int status = 200;

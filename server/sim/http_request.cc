@@ -99,6 +99,8 @@ bool RequestReader::ParseHead(std::string_view head) {
   request_.method = line.substr(0, first);
   const std::string_view target = line.substr(first + 1, last - first - 1);
   request_.path = target.substr(0, target.find('?'));
+  if (request_.path.size() < target.size())
+    request_.query = target.substr(request_.path.size() + 1);
   while (!head.empty()) {
     const std::string_view field = take_line();
     const std::size_t colon = field.find(':');

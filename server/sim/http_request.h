@@ -13,6 +13,7 @@ namespace hotel::sim {
 struct HttpRequest {
   std::string method;
   std::string path;                                          ///< without the query
+  std::string query;                                         ///< behind the question mark
   std::vector<std::pair<std::string, std::string>> headers;  ///< in order, names as sent
   std::string body;
   bool keep_alive = true;

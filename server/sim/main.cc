@@ -41,7 +41,10 @@ std::string Footer() {
          "2s, "
          "1m).\n\n" +
          hotel::sim::TableText() +
-         "\nPOST */chat/completions, */messages, */responses   GET */models\n"
+         "\nPOST */chat/completions, */messages, */responses, */embeddings, */rerank,\n"
+         "     */images/{generations,edits,variations}, "
+         "*/audio/{speech,transcriptions,translations}\n"
+         "GET */models\n"
          "GET /stats   GET /last   GET /last/body   POST /reset";
 }
 

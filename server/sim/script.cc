@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 namespace hotel::sim {
 namespace {
 
 constexpr std::array<std::string_view, 4> kWords = {R"("Hello")", R"(" from")", R"(" hotel-sim")",
                                                     R"(".")"};
+constexpr std::array<std::string_view, 4> kArguments = {R"("{\"")", R"("city\": \"")", R"("Paris")",
+                                                        R"("\"}")"};
+constexpr std::string_view kCall = R"("{\"city\": \"Paris\"}")";
 constexpr std::string_view kSentence = R"("Hello from hotel-sim.")";
 constexpr std::int64_t kMaxPlainText = 64 << 20;
 constexpr std::size_t kHighWater = 256 << 10;
@@ -31,6 +36,23 @@ std::string_view Reason(int status) {
   }
 }
 
+std::string Gzip(std::string_view bytes) {
+  constexpr int kGzipFormat = 15 + 16;
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipFormat, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::bad_alloc();
+  }
+  std::string out(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
 }  // namespace
 
 Script::Script(std::shared_ptr<const Plan> plan, const Behaviour& behaviour, AnswerContext context,
@@ -44,7 +66,8 @@ Script::Script(std::shared_ptr<const Plan> plan, const Behaviour& behaviour, Ans
   const int status = behaviour.status;
   if (status < 300) wait_until_ += behaviour.takes;
   no_body_ = status == 204 || status == 205 || status == 304;
-  stream_ = stream && status < 300 && !no_body_ && behaviour.hidden_error == 0;
+  stream_ = ((stream && CanStream(context_.dialect)) || AlwaysStreams(context_.dialect)) &&
+            status < 300 && !no_body_ && behaviour.hidden_error == 0;
   if (!stream_ && !no_body_) BuildPlain();
 }
 
@@ -60,10 +83,23 @@ int Script::frames() const {
 
 std::string_view Script::Text(int index) {
   if (behaviour_->echo) return text_;
-  if (!behaviour_->sized) return kWords[static_cast<std::size_t>(index) % kWords.size()];
+  if (context_.dialect == Dialect::kSpeech) return Sound(index);
+  if (!behaviour_->sized) {
+    const auto& pieces = context_.tool_call ? kArguments : kWords;
+    return pieces[static_cast<std::size_t>(index) % pieces.size()];
+  }
   text_.assign(static_cast<std::size_t>(behaviour_->frame_bytes) + 2,
                static_cast<char>('a' + index % 26));
   text_.front() = text_.back() = '"';
+  return text_;
+}
+
+// Every byte value, the ones that are no text included.
+std::string_view Script::Sound(int index) {
+  text_.resize(static_cast<std::size_t>(behaviour_->frame_bytes));
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    text_[i] = static_cast<char>((i + static_cast<std::size_t>(index) * 16) & 0xFF);
+  }
   return text_;
 }
 
@@ -73,17 +109,24 @@ void Script::BuildPlain() {
     plain_ = HiddenErrorBody(b.hidden_error);
   } else if (b.status >= 300) {
     plain_ = ErrorBody(context_.dialect, b.status, b.wording);
+    if (b.sized) plain_.resize(std::max(plain_.size(), SizedBytes()), ' ');
   } else {
-    std::string_view text = b.echo ? std::string_view(text_) : kSentence;
-    if (b.sized && !b.echo) {
-      const std::int64_t size = std::min(kMaxPlainText, std::int64_t{frames()} * b.frame_bytes);
-      text_.assign(static_cast<std::size_t>(size) + 2, 'a');
+    std::string_view text = b.tool_call ? kCall : kSentence;
+    if (b.echo) text = text_;
+    if (b.sized && !b.echo && !b.tool_call) {
+      text_.assign(SizedBytes() + 2, 'a');
       text_.front() = text_.back() = '"';
       text = text_;
     }
     plain_ = PlainBody(context_, text, frames());
   }
   if (b.malformed_at > 0) plain_.resize(plain_.size() / 2);
+  if (b.gzip) plain_ = Gzip(plain_);
+}
+
+std::size_t Script::SizedBytes() const {
+  return static_cast<std::size_t>(
+      std::min(kMaxPlainText, std::int64_t{frames()} * behaviour_->frame_bytes));
 }
 
 bool Script::BreaksAt(int where) const {
@@ -95,7 +138,9 @@ void Script::Head(TimePoint now, std::string* out) {
   auto to = std::back_inserter(*out);
   fmt::format_to(to, "HTTP/1.1 {} {}\r\n", b.status, Reason(b.status));
   if (!no_body_) {
-    fmt::format_to(to, "Content-Type: {}\r\n", stream_ ? "text/event-stream" : "application/json");
+    fmt::format_to(to, "Content-Type: {}\r\n",
+                   stream_ ? ContentType(context_.dialect, true) : "application/json");
+    if (b.gzip && !stream_) *out += "Content-Encoding: gzip\r\n";
   }
   for (const auto& [name, value] : b.headers) fmt::format_to(to, "{}: {}\r\n", name, value);
   if (b.until_close) {

@@ -31,7 +31,8 @@ class Script {
     TimePoint until{};
   };
 
-  /// `plan` keeps `behaviour` alive. `echo` is a JSON string, used when `behaviour.echo`.
+  /// `plan` keeps `behaviour` alive. `echo` is a JSON string (speech: plain text), used when
+  /// `behaviour.echo`.
   Script(std::shared_ptr<const Plan> plan, const Behaviour& behaviour, AnswerContext context,
          bool stream, std::string echo, TimePoint now);
 
@@ -62,7 +63,10 @@ class Script {
 
   /// Text number `index` as a JSON string.
   std::string_view Text(int index);
+  std::string_view Sound(int index);
   int frames() const;
+  /// The text of all frames together.
+  std::size_t SizedBytes() const;
   bool BreaksAt(int where) const;
   bool chunked() const { return stream_ && !behaviour_->until_close; }
 

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <openssl/sha.h>
-#include <simdjson.h>
+
+#include "server/sim/asked.h"
 
 namespace hotel::sim {
 namespace {
@@ -19,10 +20,28 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+struct PathEnd {
+  std::string_view end;
+  Dialect dialect;
+};
+constexpr std::array<PathEnd, 11> kPathEnds = {{
+    {"/chat/completions", Dialect::kChat},
+    {"/messages", Dialect::kMessages},
+    {"/responses", Dialect::kResponses},
+    {"/embeddings", Dialect::kEmbeddings},
+    {"/rerank", Dialect::kRerank},
+    {"/images/generations", Dialect::kImages},
+    {"/images/edits", Dialect::kImages},
+    {"/images/variations", Dialect::kImages},
+    {"/audio/speech", Dialect::kSpeech},
+    {"/audio/transcriptions", Dialect::kTranscription},
+    {"/audio/translations", Dialect::kTranscription},
+}};
+
 std::optional<Dialect> DialectOf(std::string_view path) {
-  if (EndsWith(path, "/chat/completions")) return Dialect::kChat;
-  if (EndsWith(path, "/messages")) return Dialect::kMessages;
-  if (EndsWith(path, "/responses")) return Dialect::kResponses;
+  for (const PathEnd& row : kPathEnds) {
+    if (EndsWith(path, row.end)) return row.dialect;
+  }
   return std::nullopt;
 }
 
@@ -56,9 +75,21 @@ nlohmann::json Describe(const HttpRequest& request) {
   for (const auto& [name, value] : request.headers) headers.push_back({name, value});
   return {{"method", request.method},
           {"path", request.path},
+          {"query", request.query},
           {"headers", std::move(headers)},
           {"body_bytes", request.body.size()},
           {"body_sha256", Sha256Hex(request.body)}};
+}
+
+nlohmann::json Describe(const Asked& asked) {
+  nlohmann::json fields = nlohmann::json::array();
+  for (const FormField& field : asked.fields) {
+    fields.push_back({{"name", field.name},
+                      {"file_name", field.file_name},
+                      {"bytes", field.bytes.size()},
+                      {"sha256", Sha256Hex(field.bytes)}});
+  }
+  return fields;
 }
 
 std::string Dump(const nlohmann::json& json) {
@@ -122,11 +153,11 @@ std::optional<Script> Sim::Answer(Dialect dialect, HttpRequest request, TimePoin
                                   std::string* out) {
   ++stats_.requests;
   last_ = std::move(request);
-  const std::optional<Asked> asked = Peek(&last_.body);
+  const std::optional<Asked> asked = ReadAsked(&last_);
   if (!asked) {
     ++stats_.answered;
     Refuse(dialect, 400, "invalid_request_error",
-           "the body is no JSON object with a string \"model\"", out);
+           "the body is no JSON object (no form) with a string \"model\"", out);
     return std::nullopt;
   }
   Model& model = Find(last_.path, asked->model);
@@ -154,11 +185,16 @@ std::optional<Script> Sim::Answer(Dialect dialect, HttpRequest request, TimePoin
   context.input_tokens = static_cast<int>(last_.body.size() / 4);
   context.include_usage = asked->include_usage;
   context.crlf = behaviour->crlf;
+  context.tool_call = behaviour->tool_call;
+  context.inputs = asked->inputs;
+  context.base64 = asked->base64;
   std::string echo;
   if (behaviour->echo) {
     nlohmann::json description = Describe(last_);
     description["model"] = asked->model;
-    echo = JsonString(Dump(description));
+    if (!asked->fields.empty()) description["fields"] = Describe(*asked);
+    echo = Dump(description);
+    if (dialect != Dialect::kSpeech) echo = JsonString(echo);
   }
   ++stats_.statuses[behaviour->status];
   Script script(std::move(plan), *behaviour, std::move(context), asked->stream, std::move(echo),
@@ -189,39 +225,6 @@ Sim::Model& Sim::Find(const std::string& path, const std::string& model) {
   }
   fresh.model_json = JsonString(model);
   return models_.emplace(std::move(key), std::move(fresh)).first->second;
-}
-
-std::optional<Sim::Asked> Sim::Peek(std::string* body) {
-  static simdjson::ondemand::parser parser;
-  body->reserve(body->size() + simdjson::SIMDJSON_PADDING);
-  simdjson::ondemand::document document;
-  simdjson::ondemand::object object;
-  if (parser.iterate(*body).get(document) || document.get_object().get(object)) return std::nullopt;
-
-  Asked asked;
-  bool has_model = false;
-  for (auto item : object) {
-    simdjson::ondemand::field field;
-    std::string_view key;
-    if (std::move(item).get(field) || field.unescaped_key().get(key)) return std::nullopt;
-    simdjson::ondemand::value value = field.value();
-    if (key == "model") {
-      std::string_view text;
-      if (value.get_string().get(text)) return std::nullopt;
-      asked.model = text;
-      has_model = true;
-    } else if (key == "stream") {
-      if (value.get_bool().get(asked.stream)) asked.stream = false;
-    } else if (key == "stream_options") {
-      simdjson::ondemand::object options;
-      if (value.get_object().get(options)) continue;
-      if (options["include_usage"].get_bool().get(asked.include_usage)) asked.include_usage = false;
-    }
-  }
-  const char* rest = nullptr;
-  const bool at_end = document.current_location().get(rest) != simdjson::SUCCESS;
-  if (!has_model || !at_end) return std::nullopt;
-  return asked;
 }
 
 std::string Sim::Models() const {

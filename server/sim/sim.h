@@ -55,17 +55,10 @@ class Sim {
     std::uint64_t running = 0;
     std::uint64_t most = 0;
   };
-  struct Asked {
-    std::string model;
-    bool stream = false;
-    bool include_usage = false;
-  };
-
   std::optional<Script> Answer(Dialect dialect, HttpRequest request, TimePoint now,
                                std::string* out);
   Model& Find(const std::string& path, const std::string& model);
   std::shared_ptr<Load> LoadOf(const std::string& path);
-  static std::optional<Asked> Peek(std::string* body);
   std::string Models() const;
   std::string StatsJson() const;
   std::string LastJson() const;
