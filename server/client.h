@@ -58,7 +58,9 @@ class ClientHost {
 /// Reading is in client_read.cc, answering in client_answer.cc, the rest in client.cc.
 class Client final : public std::enable_shared_from_this<Client> {
  public:
-  Client(ClientHost* host, Fd fd, std::uint64_t id) : host_(host), fd_(std::move(fd)), id_(id) {}
+  /// `peer`: address of the other end, without port.
+  Client(ClientHost* host, Fd fd, std::string peer, std::uint64_t id)
+      : host_(host), fd_(std::move(fd)), peer_(std::move(peer)), id_(id) {}
 
   std::uint64_t id() const noexcept { return id_; }
   bool closed() const noexcept { return state_ == State::kClosed; }
@@ -79,6 +81,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   Flow Write(std::uint64_t request, std::string_view bytes);
   void WriteWhole(std::uint64_t request, std::string bytes);
   void End(std::uint64_t request);
+  void Abort(std::uint64_t request);
   void SendPlain(std::string bytes, bool keep_alive);
   void Watch(std::uint64_t request, std::function<void()> on_room, std::function<void()> on_gone);
 
@@ -109,6 +112,8 @@ class Client final : public std::enable_shared_from_this<Client> {
   void DropBody();
   void Dispatch();
   std::shared_ptr<Responder> MakeResponder();
+  /// Begins the answer to a further request: nothing of it has been said.
+  void NewAnswer();
   void Refuse(const RequestError& error);
   void Send(const Reply& reply);
   void AnswerDone();
@@ -127,6 +132,7 @@ class Client final : public std::enable_shared_from_this<Client> {
 
   ClientHost* const host_;
   Fd fd_;
+  const std::string peer_;
   const std::uint64_t id_;
   State state_ = State::kHead;
   Events interest_ = 0;
@@ -146,6 +152,8 @@ class Client final : public std::enable_shared_from_this<Client> {
   bool ended_ = false;
   bool streaming_ = false;
   bool chunk_framing_ = false;
+  bool bodiless_ = false;  // whatever is written, the answer has no body
+  bool cut_ = false;       // the connection ends so that the answer is seen to be cut
   bool keep_ = false;
   bool linger_ = false;
   bool paused_ = false;

@@ -43,6 +43,9 @@ class ClientResponder final : public Responder {
   void End() override {
     if (const auto client = client_.lock()) client->End(request_);
   }
+  void Abort() override {
+    if (const auto client = client_.lock()) client->Abort(request_);
+  }
   void Watch(std::function<void()> on_room, std::function<void()> on_gone) override {
     if (const auto client = client_.lock()) {
       client->Watch(request_, std::move(on_room), std::move(on_gone));
@@ -60,17 +63,22 @@ std::shared_ptr<Responder> Client::MakeResponder() {
   return std::make_shared<ClientResponder>(weak_from_this(), request_);
 }
 
+void Client::NewAnswer() {
+  ++request_;
+  begun_ = ended_ = streaming_ = paused_ = bodiless_ = cut_ = false;
+}
+
 void Client::Refuse(const RequestError& error) {
+  const std::string path(head_.target.empty() ? PathOfBrokenHead(in_) : head_.path());
   // What follows on this connection can not be told apart from the refused request.
   if (state_ == State::kHead) head_ = RequestHead();
   state_ = State::kAnswer;
   ReleaseProxied();
-  ++request_;
-  begun_ = ended_ = streaming_ = paused_ = false;
+  NewAnswer();
   keep_ = false;
   linger_ = true;
   DropBody();
-  Send(host_->handler().OnError(error));
+  Send(host_->handler().OnError(error, path));
 }
 
 void Client::Send(const Reply& reply) {
@@ -84,7 +92,16 @@ void Client::Begin(std::uint64_t request, int status, const HeaderList& headers,
   begun_ = true;
   streaming_ = streaming;
   keep_ = keep_ && !host_->draining();
-  if (streaming) {
+  const bool head_only = head_.method == "HEAD";
+  bodiless_ = head_only || status == 204 || status == 304;
+  const bool length_stated = head_only && !FindHeader(headers, "content-length").empty();
+  if (bodiless_ && (streaming || length_stated || !head_only)) {
+    // Nothing follows; the length is that of the body there would have been, if it is known.
+    streaming_ = true;
+    chunk_framing_ = false;
+    AppendResponseHead(status, headers, keep_, "", &out_, length_stated);
+    MarkDirty();
+  } else if (streaming) {
     chunk_framing_ = !head_.http10;
     // Without chunks the end of the connection ends the answer.
     if (!chunk_framing_) keep_ = false;
@@ -105,7 +122,7 @@ Flow Client::Write(std::uint64_t request, std::string_view bytes) {
     whole_body_.append(bytes);
     return Flow::kContinue;
   }
-  if (head_.method == "HEAD") return Flow::kContinue;
+  if (bodiless_) return Flow::kContinue;
   if (chunk_framing_) {
     AppendChunk(bytes, &out_);
   } else {
@@ -140,7 +157,7 @@ void Client::End(std::uint64_t request) {
   if (!streaming_) {
     AppendWholeHead(whole_head_, whole_body_.size(), &out_);
     Trim(&whole_head_);
-    if (head_.method != "HEAD") {
+    if (!bodiless_) {
       if (whole_body_.size() <= kCopied) {
         out_.append(whole_body_);
       } else {
@@ -151,6 +168,17 @@ void Client::End(std::uint64_t request) {
   } else if (chunk_framing_) {
     out_ += "0\r\n\r\n";
   }
+  MarkDirty();
+}
+
+void Client::Abort(std::uint64_t request) {
+  if (request != request_ || state_ != State::kAnswer || ended_) return;
+  ended_ = true;
+  on_room_ = nullptr;
+  on_gone_ = nullptr;
+  if (!begun_ || !streaming_) return Close();  // nothing was sent yet
+  keep_ = false;
+  cut_ = !bodiless_;
   MarkDirty();
 }
 
@@ -248,6 +276,11 @@ void Client::AnswerDone() {
     body_limit_ = now + kLingerTime;
     SetInterest(kListen);
     return SetDeadline(now + kLingerSilence);
+  }
+  if (cut_ && !chunk_framing_) {
+    // A clean close would be this answer's regular end: only a reset tells.
+    const linger now{1, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
   }
   if (!keep_ || host_->draining()) return Close();
   state_ = State::kHead;

@@ -57,6 +57,7 @@ void Client::Process() {
 
 bool Client::ProcessHead() {
   const FrontOptions& options = host_->options();
+  head_ = RequestHead();
   // Empty lines in front of a request line are skipped (RFC 9112, 2.2).
   std::size_t blank = 0;
   while (in_.compare(blank, 2, "\r\n") == 0) blank += 2;
@@ -73,15 +74,15 @@ bool Client::ProcessHead() {
   }
   if (!complete) return false;
 
-  head_ = RequestHead();
   if (const auto error =
           ParseRequestHead(std::string_view(in_).substr(0, scan.size), options.head, &head_)) {
     Refuse(*error);
     return false;
   }
   in_.erase(0, scan.size);
-  ++request_;
-  begun_ = ended_ = streaming_ = linger_ = paused_ = false;
+  head_.peer = peer_;
+  NewAnswer();
+  linger_ = false;
   keep_ = head_.keep_alive && !host_->draining() && ++served_ < options.max_requests_per_connection;
 
   Admission admission = host_->handler().OnHead(head_, head_.path());
@@ -90,7 +91,8 @@ bool Client::ProcessHead() {
     if (!counted_) {
       admission.refusal =
           host_->handler().OnError({503, decide::ErrorCode::kServerBusy,
-                                    "too many requests are being served; retry shortly"});
+                                    "too many requests are being served; retry shortly"},
+                                   head_.path());
     }
   }
   if (admission.refusal) {
@@ -103,7 +105,7 @@ bool Client::ProcessHead() {
     return false;
   }
   proxied_ = admission.proxied;
-  if (proxied_ && !head_.chunked && !head_.has_length) {
+  if (admission.needs_body && !head_.chunked && !head_.has_length) {
     Refuse({411, decide::ErrorCode::kLengthRequired,
             "the request needs a Content-Length or chunked coding"});
     return false;
@@ -196,8 +198,11 @@ void Client::Dispatch() {
   chunked_.reset();
   auto held = std::make_shared<HeldBody>(HeldBody{std::move(body_), std::move(body_part_)});
   DropBody();
-  Request request{
-      head_.method, std::string(head_.path()), std::move(head_.headers), {held, &held->bytes}};
+  Request request{head_.method,
+                  std::string(head_.path()),
+                  std::move(head_.headers),
+                  {held, &held->bytes},
+                  head_.target};
   if (proxied_) {
     host_->handler().OnRequest(std::move(request), MakeResponder());
   } else {

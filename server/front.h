@@ -36,23 +36,28 @@ struct Request {
   HeaderList headers;
   /// Never null. Counts against FrontOptions::max_buffered_bytes as long as somebody holds it.
   std::shared_ptr<const std::string> body;
+  std::string target;  ///< as sent: the path, and the query with its question mark
 };
 
 /// Where the answer to one proxied request goes. Loop thread only; calls return at once, nothing
-/// here waits for the client. Begin once, then Write any number of times, then End once. Whatever
-/// is called after the client has gone is ignored.
+/// here waits for the client. Begin once, then Write any number of times, then End or Abort once.
+/// Whatever is called after the client has gone is ignored.
 class Responder {
  public:
   virtual ~Responder() = default;
 
   /// `streaming`: the body goes out piece by piece as it is written, what was written in one turn
-  /// of the loop in one piece. Otherwise it is collected and leaves with its length at End.
+  /// of the loop in one piece. Otherwise it is collected and leaves with its length at End. Framing
+  /// fields among `headers` are dropped, but for the length in the answer to a HEAD.
   virtual void Begin(int status, const HeaderList& headers, bool streaming) = 0;
   /// Takes the bytes in any case. kPause: enough is waiting for a slow client; `on_room` follows.
   virtual Flow Write(std::string_view bytes) = 0;
   /// The whole body of an answer that is not streaming, given away.
   virtual void WriteWhole(std::string bytes) = 0;
   virtual void End() = 0;
+  /// As End, for an answer that is not whole and cannot say so itself: what was written is sent,
+  /// then the connection ends in the middle of the body.
+  virtual void Abort() = 0;
 
   /// Registers what to do when a paused writer may go on, and when the client has gone (at most
   /// once). Both are called on the loop thread, until End, and dropped afterwards.
@@ -63,6 +68,7 @@ class Responder {
 struct Admission {
   std::optional<Reply> refusal;  ///< set: the answer, without the body being read
   bool proxied = false;          ///< OnRequest on the loop; otherwise OnPlain on a worker
+  bool needs_body = false;       ///< a request that does not say how long it is gets 411
 };
 
 /// What the server does with requests. Must not throw.
@@ -75,8 +81,9 @@ class RequestHandler {
   virtual void OnRequest(Request request, std::shared_ptr<Responder> responder) = 0;
   /// The complete bytes of the answer to any other request. Worker threads, several at once.
   virtual std::string OnPlain(const Request& request, bool keep_alive) = 0;
-  /// The answer to a request that the front itself refuses. Loop thread.
-  virtual Reply OnError(const RequestError& error) = 0;
+  /// The answer to a request that the front itself refuses. `path` is "" when it was not read that
+  /// far. Loop thread.
+  virtual Reply OnError(const RequestError& error, std::string_view path) = 0;
 };
 
 struct FrontOptions {

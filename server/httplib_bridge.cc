@@ -100,7 +100,7 @@ class HttplibBridge::Server final : public httplib::Server {
 
  private:
   static hotel::server::Request Translate(const httplib::Request& request) {
-    return {request.method, request.path, {}, {}};
+    return {request.method, request.path, {}, {}, request.path};
   }
 
   // Both forms are spelled in a template, so that only the one that exists is looked up.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libhotel/base/ids.h"
+#include "libhotel/base/strings.h"
 #include "libhotel/wire/errors.h"
 
 namespace hotel::server {
@@ -11,24 +12,34 @@ Reply TextReply(int status, std::string_view text) {
   return {status, {{"content-type", "text/plain"}}, std::string(text)};
 }
 
-Reply ErrorReply(int status, decide::ErrorCode code, std::string_view message) {
+wire::Dialect ErrorDialect(std::string_view path) {
+  // What stands below an endpoint is asked for by the same clients.
+  constexpr std::string_view kMessages = "/v1/messages";
+  const bool messages = base::StartsWith(path, kMessages) &&
+                        (path.size() == kMessages.size() || path[kMessages.size()] == '/');
+  return messages ? wire::Dialect::kMessages : wire::Dialect::kChat;
+}
+
+Reply ErrorReply(wire::Dialect dialect, int status, decide::ErrorCode code,
+                 std::string_view message) {
   return {status,
           {{"content-type", "application/json"}, {"x-hotel-request-id", base::NewRequestId()}},
-          wire::OpenAiError(status, decide::ErrorCodeWord(code), message)};
+          wire::ErrorBody(dialect, status, decide::ErrorCodeWord(code), message)};
 }
 
-Reply NotFoundReply() {
-  return ErrorReply(404, decide::ErrorCode::kNotFound, "there is nothing under this path");
+Reply NotFoundReply(wire::Dialect dialect) {
+  return ErrorReply(dialect, 404, decide::ErrorCode::kNotFound, "there is nothing under this path");
 }
 
-Reply InvalidKeyReply() {
-  auto reply = ErrorReply(401, decide::ErrorCode::kInvalidVirtualKey, "invalid virtual key");
+Reply InvalidKeyReply(wire::Dialect dialect) {
+  auto reply =
+      ErrorReply(dialect, 401, decide::ErrorCode::kInvalidVirtualKey, "invalid virtual key");
   reply.headers.push_back({"WWW-Authenticate", "Bearer"});
   return reply;
 }
 
-Reply MethodNotAllowedReply(std::string_view allow) {
-  auto reply = ErrorReply(405, decide::ErrorCode::kMethodNotAllowed,
+Reply MethodNotAllowedReply(wire::Dialect dialect, std::string_view allow) {
+  auto reply = ErrorReply(dialect, 405, decide::ErrorCode::kMethodNotAllowed,
                           "this path does not answer to that method");
   reply.headers.push_back({"Allow", std::string(allow)});
   return reply;

@@ -143,6 +143,14 @@ HeadScan ScanHead(std::string_view bytes) noexcept {
   return {};
 }
 
+std::string_view PathOfBrokenHead(std::string_view bytes) noexcept {
+  std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
+  line.remove_prefix(std::min(line.find(' '), line.size()));
+  if (line.size() < 2 || line[1] != '/') return {};
+  line.remove_prefix(1);
+  return line.substr(0, line.find_first_of(" ?#"));
+}
+
 std::optional<RequestError> ParseRequestHead(std::string_view bytes, const HeadLimits& limits,
                                              RequestHead* out) {
   if (bytes.size() > limits.max_bytes) {

@@ -35,6 +35,7 @@ struct RequestHead {
   std::uint64_t content_length = 0;  ///< 0 also when none was given
   bool has_length = false;           ///< a Content-Length was given
   bool expects_continue = false;
+  std::string peer;  ///< address of the client, without port; set by the connection
 
   bool has_body() const noexcept { return chunked || content_length > 0; }
   /// The target without query and fragment.
@@ -57,6 +58,10 @@ struct HeadScan {
 };
 /// Looks for the blank line. A line feed without carriage return makes the head malformed.
 HeadScan ScanHead(std::string_view bytes) noexcept;
+
+/// The path in the first line of bytes that may be no head at all, "" when there is none: for the
+/// form of a refusal.
+std::string_view PathOfBrokenHead(std::string_view bytes) noexcept;
 
 /// Reads a complete head (blank line included). Returns the reason when it is refused; `out` is
 /// then unspecified.

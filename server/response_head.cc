@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "libhotel/base/strings.h"
 #include "server/status_text.h"
 
 namespace hotel::server {
@@ -22,6 +23,12 @@ bool SafeValue(std::string_view value) {
   return true;
 }
 
+bool IsFraming(std::string_view name, bool stated_length) {
+  return base::EqualsIgnoreCase(name, "transfer-encoding") ||
+         base::EqualsIgnoreCase(name, "connection") ||
+         (!stated_length && base::EqualsIgnoreCase(name, "content-length"));
+}
+
 void AppendNumber(std::size_t number, int base, std::string* out) {
   char text[24];
   const auto end = std::to_chars(text, text + sizeof(text), number, base);
@@ -31,12 +38,13 @@ void AppendNumber(std::size_t number, int base, std::string* out) {
 }  // namespace
 
 void AppendResponseHead(int status, const HeaderList& headers, bool keep, std::string_view extra,
-                        std::string* out) {
+                        std::string* out, bool stated_length) {
   out->append("HTTP/1.1 ");
   AppendNumber(static_cast<std::size_t>(status), 10, out);
   out->append(" ").append(StatusText(status)).append("\r\n");
   for (const Header& header : headers) {
     if (!SafeName(header.name) || !SafeValue(header.value)) continue;
+    if (IsFraming(header.name, stated_length)) continue;
     out->append(header.name).append(": ").append(header.value).append("\r\n");
   }
   if (!keep) out->append("Connection: close\r\n");

@@ -11,9 +11,10 @@
 namespace hotel::server {
 
 /// Appends status line, fields, `Connection: close` unless `keep`, `extra` (whole lines) and the
-/// blank line. Fields whose name or value could break the framing are left out.
+/// blank line. Fields whose name or value could break the framing are left out, and so are those
+/// that state it: Content-Length (unless `stated_length`), Transfer-Encoding, Connection.
 void AppendResponseHead(int status, const HeaderList& headers, bool keep, std::string_view extra,
-                        std::string* out);
+                        std::string* out, bool stated_length = false);
 
 /// Appends one chunk of the chunked coding. REQUIRES: bytes not empty.
 void AppendChunk(std::string_view bytes, std::string* out);

@@ -1,12 +1,13 @@
 #include "server/service.h"
 
-#include <array>
 #include <chrono>
 #include <string>
 #include <utility>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/wire/endpoints.h"
 #include "server/late_call.h"
+#include "server/passthrough.h"
 #include "server/replies.h"
 
 namespace hotel::server {
@@ -15,23 +16,23 @@ namespace {
 constexpr std::string_view kHealth = "/health";
 constexpr std::string_view kReady = "/health/ready";
 constexpr std::string_view kModels = "/v1/models";
-constexpr std::string_view kChat = "/v1/chat/completions";
-
 /// A body larger than this is read on a thread of its own: there it takes half a millisecond and
 /// more, in which the loop would serve nobody.
 constexpr std::size_t kReadOnLoop = std::size_t{256} << 10;
 
-struct Path {
-  std::string_view path;
+/// What answers under a path.
+struct Place {
   std::string_view allow;  ///< for Allow; a GET path answers HEAD too
-  bool proxied;            ///< goes to the router, on its loop
+  bool proxied = false;    ///< goes to the router, on its loop
+  bool needs_body = false;
 };
-constexpr std::array<Path, 4> kPaths = {{
-    {kHealth, "GET, HEAD", false},
-    {kReady, "GET, HEAD", false},
-    {kModels, "GET, HEAD", false},
-    {kChat, "POST", true},
-}};
+
+std::optional<Place> FindPlace(std::string_view path) {
+  if (path == kHealth || path == kReady || path == kModels) return Place{"GET, HEAD"};
+  if (wire::FindEndpoint(path) != nullptr) return Place{"POST", true, true};
+  if (IsPassthrough(path)) return Place{kPassthroughMethods, true};
+  return std::nullopt;
+}
 
 /// Hands an answer of the router to the client's connection.
 class AnswerSink final : public StreamSink {
@@ -39,25 +40,40 @@ class AnswerSink final : public StreamSink {
   explicit AnswerSink(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
 
   void OnHead(const AnswerHead& head) override {
-    if (!head.streaming) return responder_->Begin(head.status, head.headers, false);
+    const bool events = base::StartsWith(FindHeader(head.headers, "content-type"), kEventStream);
+    if (!head.streaming || !events) {
+      return responder_->Begin(head.status, head.headers, head.streaming);
+    }
     // No caching, and no buffering by a proxy in front of the sidecar.
     HeaderList headers = head.headers;
-    headers.push_back({"Cache-Control", "no-cache"});
+    if (FindHeader(headers, kCaching).empty()) headers.push_back({kCaching, "no-cache"});
     headers.push_back({"X-Accel-Buffering", "no"});
     responder_->Begin(head.status, headers, true);
   }
   Flow OnBody(std::string_view bytes) override { return responder_->Write(bytes); }
   void OnWholeBody(std::string bytes) override { responder_->WriteWhole(std::move(bytes)); }
-  void OnEnd(const AnswerEnd&) override { responder_->End(); }
+  void OnEnd(const AnswerEnd& end) override { end.cut ? responder_->Abort() : responder_->End(); }
 
  private:
+  static constexpr std::string_view kEventStream = "text/event-stream";
+  static constexpr const char* kCaching = "Cache-Control";
+
   const std::shared_ptr<Responder> responder_;
 };
 
-bool WantsKey(std::string_view path) { return base::StartsWith(path, "/v1/") || path == "/v1"; }
+/// The endpoints and the passthrough want a key; so does anything else that a client could take for
+/// one of them.
+bool WantsKey(std::string_view path) {
+  for (const std::string_view top : {"/v1", "/p"}) {
+    if (base::StartsWith(path, top) && (path.size() == top.size() || path[top.size()] == '/')) {
+      return true;
+    }
+  }
+  return false;
+}
 
-bool Allows(const Path& row, std::string_view method) {
-  for (const auto allowed : base::Split(row.allow, ',')) {
+bool Allows(std::string_view allow, std::string_view method) {
+  for (const auto allowed : base::Split(allow, ',')) {
     if (base::Trim(allowed) == method) return true;
   }
   return false;
@@ -71,42 +87,48 @@ Service::Service(const VirtualKeys* keys, bool require_key)
       started_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
-      plain_([](const Request&) { return NotFoundReply(); }) {
+      plain_([](const Request& request) { return NotFoundReply(ErrorDialect(request.path)); }) {
   AddPlainRoutes();
 }
 
-std::optional<Reply> Service::Authenticate(const HeaderList& headers) const {
-  if (!require_key_ || keys_->Find(PresentedKey(headers))) return std::nullopt;
-  return InvalidKeyReply();
+bool Service::MayEnter(const HeaderList& headers) const {
+  return !require_key_ || keys_->Find(PresentedKey(headers));
 }
 
 Admission Service::OnHead(const RequestHead& head, std::string_view path) {
-  if (WantsKey(path)) {
-    if (auto refused = Authenticate(head.headers)) return {std::move(refused)};
+  if (api_ != nullptr && api::Owns(path)) return api_->OnHead(head, path);
+  const wire::Dialect dialect = ErrorDialect(path);
+  if (WantsKey(path) && !MayEnter(head.headers)) return {InvalidKeyReply(dialect)};
+  const std::optional<Place> place = FindPlace(path);
+  if (!place) return {NotFoundReply(dialect)};
+  if (!Allows(place->allow, head.method)) return {MethodNotAllowedReply(dialect, place->allow)};
+  if (WantsKey(path) && hotel_.load() == nullptr) {
+    return {OnError({503, decide::ErrorCode::kStarting, "the sidecar is starting; retry shortly"},
+                    path)};
   }
-  for (const auto& row : kPaths) {
-    if (row.path != path) continue;
-    if (!Allows(row, head.method)) return {MethodNotAllowedReply(row.allow)};
-    if (WantsKey(path) && hotel_.load() == nullptr) {
-      auto reply =
-          ErrorReply(503, decide::ErrorCode::kStarting, "the sidecar is starting; retry shortly");
-      reply.headers.push_back({"Retry-After", "1"});
-      return {std::move(reply)};
-    }
-    return {std::nullopt, row.proxied};
+  if (IsPassthrough(path)) {
+    if (const auto error = CheckPassthrough(head)) return {OnError(*error, path)};
   }
-  return {NotFoundReply()};
+  return {std::nullopt, place->proxied, place->needs_body};
 }
 
 void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
+  if (api_ != nullptr && api::Owns(request.path)) return api_->Stream(request, std::move(responder));
   RouteRequest route;
-  route.endpoint = Endpoint::kChatCompletions;
+  if (const wire::EndpointRow* row = wire::FindEndpoint(request.path)) {
+    route.endpoint = row->endpoint;
+  } else {
+    route.endpoint = Endpoint::kPassthrough;
+    route.passthrough = ReadPassthrough(request.method, request.target, request.headers);
+  }
   route.body = std::move(request.body);
+  route.content_type = FindHeader(request.headers, "content-type");
   route.idempotency_key = FindHeader(request.headers, "idempotency-key");
   if (!keys_->empty()) route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
   Hotel* const hotel = hotel_.load();
   auto sink = std::make_shared<AnswerSink>(responder);
-  if (route.body->size() <= kReadOnLoop) {
+  // A passthrough is not looked into.
+  if (route.body->size() <= kReadOnLoop || route.endpoint == Endpoint::kPassthrough) {
     std::shared_ptr<Call> call = hotel->Start(std::move(route), std::move(sink));
     responder->Watch([call] { call->Resume(); }, [call] { call->Cancel(); });
     return;
@@ -120,6 +142,7 @@ void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
 }
 
 std::string Service::OnPlain(const Request& request, bool keep_alive) {
+  if (api_ != nullptr && api::Owns(request.path)) return api_->Answer(request, keep_alive);
   return plain_.Answer(request, keep_alive);
 }
 
@@ -133,8 +156,10 @@ void Service::AddPlainRoutes() {
   });
 }
 
-Reply Service::OnError(const RequestError& error) {
-  auto reply = ErrorReply(error.status, error.code, error.message);
+Reply Service::OnError(const RequestError& error, std::string_view path) {
+  auto reply = api::Owns(path)
+                   ? TextReply(error.status, error.message)
+                   : ErrorReply(ErrorDialect(path), error.status, error.code, error.message);
   if (error.status == 503) reply.headers.push_back({"Retry-After", "1"});
   return reply;
 }

@@ -9,6 +9,7 @@
 
 #include "hotel/hotel.h"
 
+#include "server/api/handler.h"
 #include "server/front.h"
 #include "server/httplib_bridge.h"
 #include "server/virtual_keys.h"
@@ -19,8 +20,11 @@ namespace hotel::server {
 /// Routes requests to the hotel.
 class Service final : public RequestHandler {
  public:
-  /// `require_key`: /v1 wants a virtual key. `keys` must outlive the service.
+  /// `require_key`: /v1 and /p want a virtual key. `keys` must outlive the service.
   Service(const VirtualKeys* keys, bool require_key);
+
+  /// What answers under /api; without it nothing does. Before the front serves; must outlive it.
+  void SetApi(api::Handler* api) { api_ = api; }
 
   /// From here on requests are served; until then they are answered 503. `hotel` must outlive the
   /// front that calls this service, and this service's Close.
@@ -33,16 +37,17 @@ class Service final : public RequestHandler {
   Admission OnHead(const RequestHead& head, std::string_view path) override;
   void OnRequest(Request request, std::shared_ptr<Responder> responder) override;
   std::string OnPlain(const Request& request, bool keep_alive) override;
-  Reply OnError(const RequestError& error) override;
+  Reply OnError(const RequestError& error, std::string_view path) override;
 
  private:
-  /// The reason to refuse the caller, if there is one.
-  std::optional<Reply> Authenticate(const HeaderList& headers) const;
+  /// The caller may use /v1 and /p.
+  bool MayEnter(const HeaderList& headers) const;
   /// Registers what is answered without the router's loop.
   void AddPlainRoutes();
 
   const VirtualKeys* const keys_;
   const bool require_key_;
+  api::Handler* api_ = nullptr;
   const long long started_;  ///< seconds since the epoch
   std::atomic<Hotel*> hotel_ = nullptr;
   HttplibBridge plain_;
