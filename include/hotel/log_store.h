@@ -152,8 +152,8 @@ struct LogStoreOptions {
   /// How long a write waits for another process's lock.
   Duration busy_timeout = std::chrono::seconds(5);
   /// Age at which rows are deleted, asked at the start and every hour on the writing thread; null
-  /// or 0 = never.
-  std::function<Duration()> retention;
+  /// or 0 = never; nullopt = not known yet, asked again a second later.
+  std::function<std::optional<Duration>()> retention;
   /// Told `request_log.write_failed` when writing begins to fail, and `request_log.rows_lost` with
   /// the count, at most once a minute; may be null. Must outlive the log.
   EventSink* events = nullptr;

@@ -16,4 +16,14 @@ void FanOut::OnNote(const LogNote& note) {
   for (EventSink* sink : sinks_) sink->OnNote(note);
 }
 
+LogFanOut::LogFanOut(const std::vector<RequestLog*>& logs) {
+  for (RequestLog* log : logs) {
+    if (log != nullptr) logs_.push_back(log);
+  }
+}
+
+void LogFanOut::Record(const RequestRecord& record) {
+  for (RequestLog* log : logs_) log->Record(record);
+}
+
 }  // namespace hotel::observe

@@ -1,10 +1,11 @@
-// One event to several sinks.
+// One event or record to several sinks.
 #ifndef HOTEL_OBSERVE_FAN_OUT_H_
 #define HOTEL_OBSERVE_FAN_OUT_H_
 
 #include <vector>
 
 #include "hotel/events.h"
+#include "hotel/request_log.h"
 
 namespace hotel::observe {
 
@@ -20,6 +21,17 @@ class FanOut : public EventSink {
 
  private:
   std::vector<EventSink*> sinks_;
+};
+
+/// The same for records.
+class LogFanOut : public RequestLog {
+ public:
+  explicit LogFanOut(const std::vector<RequestLog*>& logs);
+
+  void Record(const RequestRecord& record) override;
+
+ private:
+  std::vector<RequestLog*> logs_;
 };
 
 }  // namespace hotel::observe

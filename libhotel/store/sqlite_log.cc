@@ -31,6 +31,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr Duration kPurgeInterval = std::chrono::hours(1);
+constexpr Duration kAskAgain = std::chrono::seconds(1);
 constexpr Duration kTellInterval = std::chrono::minutes(1);
 /// Rows deleted in one transaction: others write in between.
 constexpr std::size_t kPurgeBatch = 500;
@@ -171,12 +172,14 @@ void SqliteLog::Rest() {
 }
 
 void SqliteLog::PurgeByAge() {
-  next_purge_ = Steady::now() + std::chrono::duration_cast<Steady::duration>(kPurgeInterval);
-  const Duration retention = options_.retention ? options_.retention() : Duration::zero();
-  if (retention <= Duration::zero()) return;
+  const std::optional<Duration> retention =
+      options_.retention ? options_.retention() : std::optional(Duration::zero());
+  next_purge_ = Steady::now() + std::chrono::duration_cast<Steady::duration>(
+                                    retention ? kPurgeInterval : kAskAgain);
+  if (!retention || *retention <= Duration::zero()) return;
   // What cannot be deleted now is deleted an hour later.
   static_cast<void>(
-      Purge(clock_->WallNow() - std::chrono::duration_cast<WallTime::duration>(retention)));
+      Purge(clock_->WallNow() - std::chrono::duration_cast<WallTime::duration>(*retention)));
 }
 
 void SqliteLog::TellOfLoss(bool last) {

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -130,7 +131,7 @@ TEST_CASE("request log: retention deletes at the start, by the request's arrival
     log->Record(RecordOf("young", milliseconds(5000)));
   }
   clock.wall += std::chrono::hours(24) + milliseconds(1000);
-  options.retention = [] { return Duration(std::chrono::hours(24)); };
+  options.retention = [] { return std::optional<Duration>(std::chrono::hours(24)); };
   auto log = Must(OpenLogStore(options, &clock));
   log->Close();  // behind the first pass
   CHECK(IdsOf(Must(log->Page({}, 0, 10)).entries) == "young edge");
