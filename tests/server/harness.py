@@ -497,8 +497,9 @@ class Sim:
         self.process.stdout.close()
 
 
-def config(providers, groups=None, extra="", server="", keys=True):
+def config(providers, groups=None, extra="", server="", keys=True, types=None):
     """YAML for `providers` (name -> Upstream or url) and `groups` (name -> members)."""
+    types = types or {}
     lines = [
         "server:",
         "  allow_http_providers: true",
@@ -509,7 +510,8 @@ def config(providers, groups=None, extra="", server="", keys=True):
     lines.append("providers:" if providers else "providers: {}")
     for name, upstream in providers.items():
         url = upstream if isinstance(upstream, str) else upstream.url
-        lines += ["  %s:" % name, "    type: openai", "    base_url: " + url, "    api_key: sk-%s-secret-0001" % name]
+        lines += ["  %s:" % name, "    type: " + types.get(name, "openai"), "    base_url: " + url]
+        lines += ["    api_key: sk-%s-secret-0001" % name]
     if groups:
         lines.append("failover_groups:")
         for name, members in groups.items():
@@ -552,6 +554,6 @@ class TestCase(unittest.TestCase):
         text = config(
             dict(zip(names, upstreams)),
             {name: ["%s/model-%s" % (n, n) for n in names]},
-            **{k: options.pop(k) for k in ("extra", "server") if k in options}
+            **{k: options.pop(k) for k in ("extra", "server", "types") if k in options}
         )
         return self.hoteld(text, **options), upstreams
