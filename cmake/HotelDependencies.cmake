@@ -23,6 +23,8 @@ if(HOTEL_BUILD_SERVER)
   find_package(nlohmann_json REQUIRED CONFIG)
   find_package(spdlog REQUIRED CONFIG)
   find_package(CLI11 REQUIRED CONFIG)
+  # Its own configuration file asks for the web server of a part that is not used.
+  pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 endif()
 if(HOTEL_BUILD_TESTS)
   find_package(Catch2 REQUIRED CONFIG)

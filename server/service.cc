@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kHealth = "/health";
 constexpr std::string_view kReady = "/health/ready";
 constexpr std::string_view kModels = "/v1/models";
+constexpr std::string_view kMetrics = "/metrics";
 /// A body larger than this is read on a thread of its own: there it takes half a millisecond and
 /// more, in which the loop would serve nobody.
 constexpr std::size_t kReadOnLoop = std::size_t{256} << 10;
@@ -28,7 +29,9 @@ struct Place {
 };
 
 std::optional<Place> FindPlace(std::string_view path) {
-  if (path == kHealth || path == kReady || path == kModels) return Place{"GET, HEAD"};
+  for (const std::string_view plain : {kHealth, kReady, kModels, kMetrics}) {
+    if (path == plain) return Place{"GET, HEAD"};
+  }
   if (wire::FindEndpoint(path) != nullptr) return Place{"POST", true, true};
   if (IsPassthrough(path)) return Place{kPassthroughMethods, true};
   return std::nullopt;
@@ -95,10 +98,21 @@ bool Service::MayEnter(const HeaderList& headers) const {
   return !require_key_ || keys_->Find(PresentedKey(headers));
 }
 
+std::optional<Reply> Service::RefuseScrape(const RequestHead& head) {
+  if (!metrics_token_ && api_ != nullptr) return api_->Authenticate(head);
+  if (metrics_token_ && metrics_token_->Matches(PresentedKey(head.headers))) return std::nullopt;
+  Reply reply = TextReply(401, "invalid metrics token");
+  reply.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return reply;
+}
+
 Admission Service::OnHead(const RequestHead& head, std::string_view path) {
   if (api_ != nullptr && api::Owns(path)) return api_->OnHead(head, path);
   const wire::Dialect dialect = ErrorDialect(path);
   if (WantsKey(path) && !MayEnter(head.headers)) return {InvalidKeyReply(dialect)};
+  if (path == kMetrics) {
+    if (auto refusal = RefuseScrape(head)) return {std::move(refusal)};
+  }
   const std::optional<Place> place = FindPlace(path);
   if (!place) return {NotFoundReply(dialect)};
   if (!Allows(place->allow, head.method)) return {MethodNotAllowedReply(dialect, place->allow)};
@@ -150,6 +164,12 @@ void Service::AddPlainRoutes() {
   plain_.Get(std::string(kHealth), [](const Request&) { return TextReply(200, "OK"); });
   plain_.Get(std::string(kReady), [this](const Request&) {
     return hotel_.load() == nullptr ? TextReply(503, "starting") : TextReply(200, "OK");
+  });
+  plain_.Get(std::string(kMetrics), [this](const Request&) {
+    if (metrics_ == nullptr) return NotFoundReply(wire::Dialect::kChat);
+    return Reply{200,
+                 {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}},
+                 metrics_->Page(hotel_.load(), log_)};
   });
   plain_.Get(std::string(kModels), [this](const Request&) {
     return ModelsReply(hotel_.load()->router().Models(), started_);

@@ -12,6 +12,7 @@
 #include "server/api/handler.h"
 #include "server/front.h"
 #include "server/httplib_bridge.h"
+#include "server/metrics.h"
 #include "server/virtual_keys.h"
 #include "server/worker_pool.h"
 
@@ -25,6 +26,16 @@ class Service final : public RequestHandler {
 
   /// What answers under /api; without it nothing does. Before the front serves; must outlive it.
   void SetApi(api::Handler* api) { api_ = api; }
+
+  /// What is shown under /metrics, together with what `log` says; without it nothing is. Who
+  /// presents `token` may see it; without one, who presents the admin token (decisions 10). Before
+  /// the front serves; both must outlive it.
+  void SetMetrics(const Metrics* metrics, const LogStore* log,
+                  std::optional<api::AdminToken> token) {
+    metrics_ = metrics;
+    log_ = log;
+    metrics_token_ = token;
+  }
 
   /// From here on requests are served; until then they are answered 503. `hotel` must outlive the
   /// front that calls this service, and this service's Close.
@@ -42,12 +53,17 @@ class Service final : public RequestHandler {
  private:
   /// The caller may use /v1 and /p.
   bool MayEnter(const HeaderList& headers) const;
+  /// The reason to refuse the caller of /metrics, if there is one.
+  std::optional<Reply> RefuseScrape(const RequestHead& head);
   /// Registers what is answered without the router's loop.
   void AddPlainRoutes();
 
   const VirtualKeys* const keys_;
   const bool require_key_;
   api::Handler* api_ = nullptr;
+  const Metrics* metrics_ = nullptr;
+  const LogStore* log_ = nullptr;
+  std::optional<api::AdminToken> metrics_token_;
   const long long started_;  ///< seconds since the epoch
   std::atomic<Hotel*> hotel_ = nullptr;
   HttplibBridge plain_;

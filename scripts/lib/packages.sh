@@ -9,6 +9,7 @@ packages=(
   libyaml-cpp-dev zlib1g-dev
   # the sidecar
   libcli11-dev libcpp-httplib-dev libspdlog-dev nlohmann-json3-dev
+  prometheus-cpp-dev
   # the tests
   catch2
 )
