@@ -50,7 +50,8 @@ def main():
     if failure is not None:
         return missing(f"npm ci failed:\n{failure}")
     # Modules are looked up from where the importing file is.
-    tests = [str(shutil.copy(test, build)) for test in sorted(source.glob("*.mjs"))]
+    shared = source.parent.glob("*.mjs")
+    tests = [str(shutil.copy(test, build)) for test in sorted([*source.glob("*.mjs"), *shared])]
     return subprocess.run(["node", "--test", *(t for t in tests if t.endswith(".test.mjs"))],
                           check=False).returncode
 

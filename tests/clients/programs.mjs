@@ -40,6 +40,7 @@ export async function startHotel(yaml) {
     url: hoteld.url,
     log: hoteld.log,
     stats: async () => (await fetch(`${sim.url}/stats`)).json(),
+    reset: async () => fetch(`${sim.url}/reset`, { method: 'POST' }),
     stop: async () => {
       const code = await stop(hoteld);
       await stop(sim);
