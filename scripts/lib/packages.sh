@@ -15,18 +15,22 @@ packages=(
 )
 # Only the benchmarks need these.
 bench_packages=(nginx-light libbenchmark-dev)
-# Only the test of the official client needs these; a Node from elsewhere will do as well.
+# Only the tests of the official clients need these; a Node from elsewhere will do as well.
 node_packages=(nodejs npm)
+venv_packages=(python3-venv)
 
 has_node() {
   command -v npm >/dev/null && [[ "$(node --version 2>/dev/null)" =~ ^v([0-9]+) ]] &&
     ((BASH_REMATCH[1] >= 18))
 }
 
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
 # install_packages [with-node] [with-bench]: installs what is missing; asks nothing.
 install_packages() {
   local missing=() package wanted=("${packages[@]}")
   if [[ " $* " == *" with-node "* ]] && ! has_node; then wanted+=("${node_packages[@]}"); fi
+  if [[ " $* " == *" with-node "* ]] && ! has_venv; then wanted+=("${venv_packages[@]}"); fi
   if [[ " $* " == *" with-bench "* ]]; then wanted+=("${bench_packages[@]}"); fi
   for package in "${wanted[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||

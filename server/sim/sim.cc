@@ -117,6 +117,13 @@ Sim::Sim(std::map<std::string, std::string> aliases, TimePoint now)
 }
 
 std::optional<Script> Sim::Handle(HttpRequest request, TimePoint now, std::string* out) {
+  if (request.method == "HEAD") {
+    const std::size_t begin = out->size();
+    request.method = "GET";
+    Handle(std::move(request), now, out);
+    out->resize(out->find("\r\n\r\n", begin) + 4);
+    return std::nullopt;
+  }
   if (request.method == "POST") {
     if (const std::optional<Dialect> dialect = DialectOf(request.path)) {
       return Answer(*dialect, std::move(request), now, out);

@@ -1,5 +1,7 @@
 """hotel-sim as a black box: every behaviour in its table, on raw sockets."""
 
+import base64
+import gzip
 import hashlib
 import json
 import os
@@ -209,6 +211,97 @@ class PlainAnswers(SimTest):
         self.assertEqual(answer.end, "closed")
         self.assertNotIn("content-length", answer.headers)
         self.assertEqual(answer.json()["object"], "chat.completion")
+
+
+def form(model, file=b"\x00\r\n--not-b\r\n\xff", stream=None, end=b"--\r\n"):
+    parts = [b'Content-Disposition: form-data; name="model"\r\n\r\n' + model.encode(),
+             b'content-disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav\r\n\r\n' + file]
+    if stream is not None:
+        parts.append(b'Content-Disposition: form-data; name="stream"\r\n\r\n' + stream.encode())
+    return b"".join(b"--b\r\n" + part + b"\r\n" for part in parts) + b"--b" + end
+
+
+class OtherEndpoints(SimTest):
+    def send(self, body, path="/v1/audio/transcriptions", kind='multipart/form-data; boundary="b"'):
+        head = f"POST {path} HTTP/1.1\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+        return Answer.of(self.sim.connect(), head.encode() + body)
+
+    def test_embeddings_have_a_vector_for_each_input(self):
+        for given, count in (("a", 1), (["a", "b", "c"], 3), ([1, 2], 1), ([[1], [2]], 2)):
+            rows = self.sim.ask("ok", path="/v1/embeddings", extra={"input": given}).json()["data"]
+            self.assertEqual([row["index"] for row in rows], list(range(count)))
+            self.assertEqual(rows[-1]["embedding"], [0.25, -0.5, 1, count - 1])
+        row = self.sim.ask("ok", path="/v1/embeddings", extra={"encoding_format": "base64"}).json()["data"][0]
+        self.assertEqual(struct.unpack("<4f", base64.b64decode(row["embedding"])), (0.25, -0.5, 1, 0))
+
+    def test_rerank_scores_each_document(self):
+        rows = self.sim.ask("ok", path="/v2/rerank", extra={"documents": ["a", "b"]}).json()["results"]
+        self.assertEqual([(row["index"], row["relevance_score"]) for row in rows], [(0, 1.0), (1, 0.5)])
+
+    def test_images_whole_and_streamed(self):
+        answer = self.sim.ask("size-4-frames-2", path="/v1/images/generations")
+        self.assertEqual(answer.json()["data"], [{"b64_json": "a" * 8}])
+        events = self.sim.ask("size-4-frames-2", True, "/v1/images/edits").events()
+        self.assertEqual([name for name, _ in events],
+                         ["image_generation.partial_image"] * 2 + ["image_generation.completed"])
+
+    def test_speech_is_pieces_of_bytes(self):
+        for stream in (False, True):
+            answer = self.sim.ask("frames-3-size-100", stream, "/v1/audio/speech")
+            self.assertEqual((answer.headers["content-type"], answer.end), ("audio/mpeg", "whole"))
+            self.assertEqual([len(chunk) for chunk in answer.chunks], [100] * 3)
+        self.assertEqual(len(set(self.sim.ask("frames-1-size-256", path="/v1/audio/speech").body)), 256)
+        answer = self.sim.ask("cut-after-2", path="/v1/audio/speech")
+        self.assertEqual((len(answer.body), answer.end), (32, "closed"))
+        self.assertEqual(self.sim.ask("status-503", path="/v1/audio/speech").json()["error"]["type"], "server_error")
+
+    def test_a_form_is_read_and_described(self):
+        file = bytes(range(256)) * 1000
+        answer = self.send(form("echo", file))
+        seen = json.loads(answer.json()["text"])
+        self.assertEqual(seen["model"], "echo")
+        self.assertEqual([(f["name"], f["file_name"], f["bytes"]) for f in seen["fields"]],
+                         [("model", "", 4), ("file", "a.wav", len(file))])
+        self.assertEqual(seen["fields"][1]["sha256"], hashlib.sha256(file).hexdigest())
+        events = self.send(form("ok", stream="true")).events()
+        self.assertEqual(json.loads(events[-1][1]), {"type": "transcript.text.done", "text": "Hello from hotel-sim."})
+        self.assertEqual(self.send(form("ok"), "/v1/images/variations").json()["created"], 1700000000)
+
+    def test_a_form_that_is_none_is_refused(self):
+        whole = form("ok")
+        for body in (b"", whole[:-4], whole[2:], form("ok", end=b""), whole.replace(b'name="model"', b"x"),
+                     whole.replace(b'"model"', b'"other"')):
+            self.assertEqual(self.send(body).status, 400, body)
+        self.assertEqual(self.send(whole, kind="multipart/form-data").status, 400)
+        self.assertEqual(self.send(whole, kind="application/json").status, 400)
+
+    def test_tool_calls_whole_and_streamed(self):
+        call = self.sim.ask("tool-call").json()["choices"][0]
+        self.assertEqual(call["finish_reason"], "tool_calls")
+        function = call["message"]["tool_calls"][0]["function"]
+        self.assertEqual((function["name"], json.loads(function["arguments"])), ("get_weather", {"city": "Paris"}))
+        pieces = [json.loads(data)["choices"][0]["delta"].get("tool_calls", []) for _, data in
+                  self.sim.ask("tool-call", True).events()[:-1]]
+        self.assertEqual(json.loads("".join(p[0]["function"]["arguments"] for p in pieces if p)), {"city": "Paris"})
+        block = self.sim.ask("tool-call", path="/v1/messages").json()["content"][0]
+        self.assertEqual((block["type"], block["input"]), ("tool_use", {"city": "Paris"}))
+        deltas = [json.loads(d)["delta"]["partial_json"] for name, d in
+                  self.sim.ask("tool-call", True, "/v1/messages").events() if name == "content_block_delta"]
+        self.assertEqual(json.loads("".join(deltas)), {"city": "Paris"})
+        item = self.sim.ask("tool-call", path="/v1/responses").json()["output"][0]
+        self.assertEqual(json.loads(item["arguments"]), {"city": "Paris"})
+        last = json.loads(self.sim.ask("tool-call", True, "/v1/responses").events()[-1][1])
+        self.assertEqual(last["response"]["output"][0]["arguments"], item["arguments"])
+
+    def test_gzip_is_what_its_header_says(self):
+        for model, status in (("ok+gzip", 200), ("status-429+gzip", 429), ("spent+gzip", 429)):
+            answer = self.sim.ask(model)
+            self.assertEqual((answer.status, answer.headers["content-encoding"]), (status, "gzip"))
+            self.assertTrue(json.loads(gzip.decompress(bytes(answer.body))))
+        bomb = self.sim.ask("status-500+frames-1+size-10000000+gzip")
+        self.assertLess(len(bomb.body), 100000)
+        self.assertEqual(len(gzip.decompress(bytes(bomb.body))), 10000000)
+        self.assertNotIn("content-encoding", self.sim.ask("ok+gzip", True).headers)
 
 
 class Streams(SimTest):
@@ -576,6 +669,16 @@ class Watching(SimTest):
         self.sim.ask("nonsense")
         stats = self.sim.wait_stats(lambda s: s["open_connections"] == 1)
         self.assertEqual((stats["requests"], stats["answered"], stats["broken"]), (4, 3, 1))
+
+    def test_head_is_a_get_without_body(self):
+        with self.sim.connect() as sock:
+            for path in ("/v1/models", "/nothing"):
+                sock.sendall(f"HEAD {path} HTTP/1.1\r\nHost: sim\r\n\r\n".encode())
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    head += sock.recv(1)
+            sock.sendall(b"GET /stats HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n")
+            self.assertEqual(Answer.read(sock).status, 200)
 
     def test_last(self):
         data = request("ok", headers=["X-A: b"])
