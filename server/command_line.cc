@@ -13,6 +13,7 @@ std::optional<CommandLine> ParseCommandLine(int argc, char** argv, int* exit_sta
       "Environment:\n"
       "  MASTER_KEY        secret that seals provider keys (default: a file in the data "
       "directory)\n"
+      "  ADMIN_TOKEN       token of the admin API (default: made at the first start, shown once)\n"
       "  LOG_FORMAT        text (default) or json\n"
       "  DEBUG_LOG         true: log at debug level\n"
       "  DEBUG_LOG_SCOPES  comma-separated scopes to log at debug level");

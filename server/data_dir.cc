@@ -51,22 +51,52 @@ bool WriteAll(int fd, std::string_view text) {
          ::fsync(fd) == 0;
 }
 
-/// Writes the key beside its final name first: a crash must not leave half a key.
-absl::StatusOr<MasterKey> CreateMasterKey(const std::string& file) {
+}  // namespace
+
+absl::StatusOr<std::optional<std::string>> ReadPrivateFile(const std::string& file) {
+  const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
+  if (!fd.valid()) {
+    return absl::UnavailableError(fmt::format("cannot read {}: {}", file, ErrnoText()));
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || (info.st_mode & 077) != 0) {
+    return absl::FailedPreconditionError(
+        fmt::format("{} can be read by others; set its mode to 0600", file));
+  }
+  return std::optional<std::string>(ReadAll(fd.get()));
+}
+
+absl::Status WritePrivateFile(const std::string& file, std::string_view text) {
+  const std::string temporary = file + ".new";
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.valid() || !WriteAll(fd.get(), text) || ::rename(temporary.c_str(), file.c_str()) != 0) {
+    return absl::UnavailableError(fmt::format("cannot write {}: {}", file, ErrnoText()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Secret> MakeSecret() {
   std::array<unsigned char, 32> random;
   if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    return absl::UnavailableError("the system gives no random bytes for a master key");
+    return absl::UnavailableError("the system gives no random bytes for a secret");
   }
   std::string text;
   for (const auto byte : random) text += fmt::format("{:02x}", byte);
-  const std::string temporary = file + ".new";
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.valid() || !WriteAll(fd.get(), text + "\n") ||
-      ::rename(temporary.c_str(), file.c_str()) != 0) {
-    return absl::UnavailableError(fmt::format(
-        "cannot write {}: {}; set MASTER_KEY in the environment instead", file, ErrnoText()));
+  return Secret(std::move(text));
+}
+
+namespace {
+
+absl::StatusOr<MasterKey> CreateMasterKey(const std::string& file) {
+  absl::StatusOr<Secret> key = MakeSecret();
+  if (!key.ok()) return key.status();
+  const absl::Status written = WritePrivateFile(file, std::string(key->Reveal()) + "\n");
+  if (!written.ok()) {
+    return absl::Status(written.code(), fmt::format("{}; set MASTER_KEY in the environment instead",
+                                                    std::string(written.message())));
   }
-  return MasterKey{Secret(std::move(text)), file, true};
+  return MasterKey{*std::move(key), file, true};
 }
 
 }  // namespace
@@ -90,19 +120,11 @@ absl::StatusOr<Fd> LockDataDir(const std::string& dir) {
 absl::StatusOr<MasterKey> LoadMasterKey(const std::string& dir, std::string from_env) {
   if (!from_env.empty()) return MasterKey{Secret(std::move(from_env)), "", false};
   const std::string file = dir + "/master-key";
-  const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() && errno == ENOENT) return CreateMasterKey(file);
-  if (!fd.valid()) {
-    return absl::UnavailableError(fmt::format("cannot read {}: {}", file, ErrnoText()));
-  }
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0 || (info.st_mode & 077) != 0) {
-    return absl::FailedPreconditionError(
-        fmt::format("{} can be read by others; set its mode to 0600", file));
-  }
-  std::string text = ReadAll(fd.get());
-  Secret key{std::string(base::Trim(text))};
-  OPENSSL_cleanse(text.data(), text.size());
+  absl::StatusOr<std::optional<std::string>> text = ReadPrivateFile(file);
+  if (!text.ok()) return text.status();
+  if (!text->has_value()) return CreateMasterKey(file);
+  Secret key{std::string(base::Trim(**text))};
+  OPENSSL_cleanse((*text)->data(), (*text)->size());
   if (key.empty()) {
     return absl::FailedPreconditionError(fmt::format(
         "{} is empty; restore it or set MASTER_KEY (without it stored provider keys are lost)",

@@ -2,10 +2,13 @@
 #ifndef SERVER_DATA_DIR_H_
 #define SERVER_DATA_DIR_H_
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "hotel/types.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/socket.h"
 
@@ -14,6 +17,16 @@ namespace hotel::server {
 /// Creates the directory (mode 0700) if it is missing and takes its lock, `hotel.lock`, for as long
 /// as the result lives. FailedPrecondition when another process holds it.
 absl::StatusOr<Fd> LockDataDir(const std::string& dir);
+
+/// The first 4 KiB of a file that nobody else may read; nullopt when there is none.
+/// FailedPrecondition when others can read it.
+absl::StatusOr<std::optional<std::string>> ReadPrivateFile(const std::string& file);
+
+/// Writes it whole or not at all, with mode 0600: a crash must not leave half a secret.
+absl::Status WritePrivateFile(const std::string& file, std::string_view text);
+
+/// 32 random bytes in hexadecimal digits.
+absl::StatusOr<Secret> MakeSecret();
 
 /// The secret behind the encryption of provider keys.
 struct MasterKey {

@@ -65,7 +65,7 @@ class LoopFront final : public Front, public ClientHost {
   void OnLoop(const std::function<void()>& task);
   void WatchListener();
   void Accept(int most = kAcceptBatch);
-  void Adopt(Fd fd);
+  void Adopt(Fd fd, std::string peer);
 
   const FrontOptions options_;
   net::EventLoop* const loop_;
@@ -115,9 +115,12 @@ void LoopFront::WatchListener() {
 
 void LoopFront::Accept(int most) {
   for (int i = 0; i < most; ++i) {
-    Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    sockaddr_storage peer{};
+    socklen_t size = sizeof(peer);
+    Fd fd(::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
+                    SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.valid()) {
-      Adopt(std::move(fd));
+      Adopt(std::move(fd), AddressText(peer));
       continue;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -130,14 +133,14 @@ void LoopFront::Accept(int most) {
   }
 }
 
-void LoopFront::Adopt(Fd fd) {
+void LoopFront::Adopt(Fd fd, std::string peer) {
   const bool full = clients_.size() >= options_.max_connections;
   // Even those who are turned away take a descriptor until they have read why: not without bound.
   if (clients_.size() >= options_.max_connections + options_.max_turned_away) return;
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   const std::uint64_t id = next_id_++;
-  auto client = std::make_shared<Client>(this, std::move(fd), id);
+  auto client = std::make_shared<Client>(this, std::move(fd), std::move(peer), id);
   if (!client->Start()) return;
   clients_.emplace(id, client);
   {

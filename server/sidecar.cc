@@ -1,6 +1,7 @@
 #include "server/sidecar.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -12,17 +13,23 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "hotel/defaults.h"
 #include "hotel/hotel.h"
+#include "hotel/log_store.h"
 #include "hotel/provider_check.h"
 
 #include "absl/status/status.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/net/event_loop.h"
+#include "libhotel/observe/fan_out.h"
 #include "libhotel/settings/config.h"
+#include "server/api/admin_token.h"
+#include "server/api/handler.h"
 #include "server/command_line.h"
 #include "server/data_dir.h"
 #include "server/front.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/service.h"
 #include "server/signals.h"
 #include "server/virtual_keys.h"
@@ -117,7 +124,16 @@ class Sidecar {
         records_(&log_),
         events_(&log_),
         keys_(config_.virtual_keys),
-        service_(&keys_, config_.server.require_virtual_key) {}
+        service_(&keys_, config_.server.require_virtual_key) {
+    api_context_.addresses = config_.server.addresses;
+    api_context_.file.file = line_.config;
+    for (const auto& provider : config_.providers) {
+      api_context_.file.providers.insert(RoutingName(provider.name));
+    }
+    for (const auto& group : config_.groups) {
+      api_context_.file.groups.insert(base::Lower(base::Trim(group.name)));
+    }
+  }
 
   int Run() {
     if (const auto status = Start(); !status.ok()) {
@@ -134,6 +150,8 @@ class Sidecar {
  private:
   absl::Status Start();
   absl::StatusOr<Secret> ReadMasterKey();
+  absl::Status OpenApi();
+  absl::Status OpenRequestLog();
   void Stop(int signal);
 
   const CommandLine line_;
@@ -141,9 +159,18 @@ class Sidecar {
   Log log_;
   RecordLogger records_;
   EventLogger events_;
+  api::EventFeed feed_;
+  Metrics metrics_;
+  observe::FanOut event_out_{{&events_, &feed_, &metrics_}};
   const VirtualKeys keys_;
   Service service_;
   Fd lock_;
+  const std::unique_ptr<Clock> clock_ = MakeSystemClock();
+  std::atomic<Hotel*> ready_{nullptr};
+  std::unique_ptr<LogStore> log_store_;
+  std::unique_ptr<observe::LogFanOut> log_out_;
+  api::Context api_context_;
+  std::unique_ptr<api::Handler> api_;
   std::unique_ptr<LoopThread> loop_;  // carries clients and providers
   std::unique_ptr<Hotel> hotel_;
   std::unique_ptr<Front> front_;  // calls the service and through it the hotel
@@ -165,6 +192,44 @@ absl::StatusOr<Secret> Sidecar::ReadMasterKey() {
   return std::move(master->key);
 }
 
+absl::Status Sidecar::OpenApi() {
+  auto token = api::LoadAdminToken(config_.server.data_dir,
+                                   settings::ProcessEnv()("ADMIN_TOKEN").value_or(""));
+  if (!token.ok()) return token.status();
+  if (!token->created.empty()) {
+    // Not through the log, which masks what looks like a secret; and never again.
+    fmt::print(stderr,
+               "admin token, shown this once (set ADMIN_TOKEN to use one of your own): {}\n",
+               token->created.Reveal());
+  }
+  api_ = std::make_unique<api::Handler>(token->token, &feed_);
+  service_.SetApi(api_.get());
+  return absl::OkStatus();
+}
+
+absl::Status Sidecar::OpenRequestLog() {
+  LogStoreOptions options;
+  options.path = config_.server.data_dir + "/hotel.db";
+  options.events = &event_out_;
+  options.retention = [this]() -> std::optional<Duration> {
+    Hotel* const hotel = ready_.load();
+    if (hotel == nullptr) return std::nullopt;
+    return hotel->settings().Current()->global.log.retention;
+  };
+  auto opened = OpenLogStore(std::move(options), clock_.get());
+  if (!opened.ok()) return opened.status();
+  log_store_ = std::move(*opened);
+  std::vector<RequestLog*> logs = {log_store_.get(), &metrics_};
+  if (config_.server.log_requests) logs.push_back(&records_);
+  log_out_ = std::make_unique<observe::LogFanOut>(logs);
+  std::optional<api::AdminToken> scraper;
+  if (const auto token = settings::ProcessEnv()("METRICS_TOKEN").value_or(""); !token.empty()) {
+    scraper.emplace(token);
+  }
+  service_.SetMetrics(&metrics_, log_store_.get(), scraper);
+  return absl::OkStatus();
+}
+
 absl::Status Sidecar::Start() {
   const auto& server = config_.server;
   auto lock = LockDataDir(server.data_dir);
@@ -172,6 +237,8 @@ absl::Status Sidecar::Start() {
   lock_ = std::move(*lock);
   auto master_key = ReadMasterKey();
   if (!master_key.ok()) return master_key.status();
+  if (auto opened = OpenApi(); !opened.ok()) return opened;
+  if (auto opened = OpenRequestLog(); !opened.ok()) return opened;
   if (server.require_virtual_key && keys_.empty()) {
     log_.Warn(kScope,
               "no virtual_keys are configured: every request under /v1 will be answered 401");
@@ -184,20 +251,25 @@ absl::Status Sidecar::Start() {
   auto front = OpenFront(front_options, dynamic_cast<net::EventLoop*>(loop_->loop()));
   if (!front.ok()) return absl::UnavailableError(Text(front.status()));
   front_ = std::move(*front);
+  feed_.SetLoop(loop_->loop());
   front_->Serve(&service_);
 
   Options options;
   options.config_file = line_.config;
   options.data_dir = server.data_dir;
   options.master_key = std::move(*master_key);
-  options.events = &events_;
-  if (server.log_requests) options.log = &records_;
+  options.events = &event_out_;
+  options.log = log_out_.get();
   options.loop = loop_->loop();
   // The share of the descriptors that is not for clients.
   options.max_upstream_connections = front_options.max_proxied;
   auto hotel = Hotel::Open(std::move(options));
   if (!hotel.ok()) return hotel.status();
   hotel_ = std::move(*hotel);
+  ready_.store(hotel_.get());
+  api_context_.hotel = hotel_.get();
+  api_context_.log = log_store_.get();
+  api_->Open(&api_context_);
   service_.Open(hotel_.get());
   log_.Info(
       kScope,
@@ -215,6 +287,7 @@ absl::Status Sidecar::Start() {
 void Sidecar::Stop(int signal) {
   const auto active = static_cast<std::int64_t>(hotel_->router().active_calls());
   log_.Info(kScope, "stopping", {{"signal", std::int64_t{signal}}, {"active", active}});
+  feed_.Close();  // who listens would hold up the stop
   front_->StopAccepting();
   if (!front_->WaitIdle(config_.server.drain_timeout)) {
     const auto left = static_cast<std::int64_t>(hotel_->router().active_calls());
@@ -225,6 +298,7 @@ void Sidecar::Stop(int signal) {
   front_->Stop();
   service_.Close();
   hotel_->Close();
+  log_store_->Close();
   loop_->Stop();
   log_.Info(kScope, "stopped");
 }

@@ -54,19 +54,29 @@ absl::StatusOr<Fd> ListenTcp(const std::string& host, int port) {
       fmt::format("cannot listen on {}:{}: {}", host, port, ErrnoText(error)));
 }
 
+std::string AddressText(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address.ss_family == AF_INET6) {
+    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
+    ::inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof(text));
+  } else if (address.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    ::inet_ntop(AF_INET, &in.sin_addr, text, sizeof(text));
+  }
+  return text;
+}
+
 std::string LocalAddress(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof(storage);
-  char text[INET6_ADDRSTRLEN] = "";
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size);
+  const std::string address = AddressText(storage);
   if (storage.ss_family == AF_INET6) {
-    const auto* in6 = reinterpret_cast<const sockaddr_in6*>(&storage);
-    ::inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-    return fmt::format("[{}]:{}", text, ntohs(in6->sin6_port));
+    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(storage);
+    return fmt::format("[{}]:{}", address, ntohs(in6.sin6_port));
   }
-  const auto* in = reinterpret_cast<const sockaddr_in*>(&storage);
-  ::inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
-  return fmt::format("{}:{}", text, ntohs(in->sin_port));
+  const auto& in = reinterpret_cast<const sockaddr_in&>(storage);
+  return fmt::format("{}:{}", address, ntohs(in.sin_port));
 }
 
 }  // namespace hotel::server

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <sys/socket.h>
+
 #include "absl/status/statusor.h"
 
 namespace hotel::server {
@@ -33,6 +35,9 @@ inline constexpr int kListenBacklog = 4096;
 
 /// A non-blocking TCP socket that listens on `host:port` with a deep backlog.
 absl::StatusOr<Fd> ListenTcp(const std::string& host, int port);
+
+/// An IPv4 or IPv6 address as text, without port; "" for any other.
+std::string AddressText(const sockaddr_storage& address);
 
 /// The local end of a socket as it stands in URLs: "127.0.0.1:80", "[::1]:80".
 std::string LocalAddress(int fd);

@@ -10,7 +10,7 @@ namespace hotel::settings {
 const std::vector<Option>& Options() {
   static const std::vector<Option>* const options = [] {
     auto* rows = new std::vector<Option>;
-    for (const auto block : {BreakerRows, RetryRows, FailoverRows, LimitRows, TimeoutRows}) {
+    for (const auto block : {BreakerRows, RetryRows, FailoverRows, LimitRows, TimeoutRows, LogRows}) {
       for (const Option& row : block()) rows->push_back(row);
     }
     return rows;

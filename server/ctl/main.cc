@@ -1,5 +1,6 @@
 // hotelctl: the operator's tool.
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -8,12 +9,26 @@
 
 #include "hotel/hotel.h"
 
+#include "libhotel/base/strings.h"
 #include "server/ctl/classify.h"
+#include "server/ctl/commands.h"
+#include "server/ctl/table.h"
 
 int main(int argc, char** argv) {
   CLI::App app("The operator's tool of hoteld", "hotelctl");
   app.set_version_flag("--version", std::string("hotelctl ") + hotel::Hotel::Version());
   app.require_subcommand(1);
+
+  hotel::ctl::Asked asked;
+  app.add_option("--url", asked.url, "Where hoteld listens")->capture_default_str();
+  app.add_option("--token", asked.token, "Admin token (default: $ADMIN_TOKEN)");
+  app.add_flag("--json", asked.json, "The sidecar's answers as they are, for programs");
+  app.fallthrough();
+  hotel::ctl::Command chosen;
+  for (const auto add : {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset,
+                         hotel::ctl::AddLogs, hotel::ctl::AddSettings, hotel::ctl::AddEvents}) {
+    add(&app, &chosen);
+  }
 
   double max_wait = 60;
   CLI::App* const classify = app.add_subcommand("classify", "Show how refusals are read (offline)");
@@ -40,6 +55,21 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   signal(SIGPIPE, SIG_IGN);
+  if (chosen) {
+    if (const char* token = std::getenv("ADMIN_TOKEN"); asked.token.empty() && token != nullptr) {
+      asked.token = token;
+    }
+    hotel::ctl::Session session{hotel::ctl::Remote(asked.url, hotel::Secret(asked.token)),
+                                asked.json, std::cout};
+    const absl::Status status = chosen(session);
+    if (status.ok()) return 0;
+    const std::string message(status.message());
+    // One line for each thing that is wrong.
+    for (const auto line : hotel::base::Split(message, '\n')) {
+      std::cerr << "hotelctl: " << hotel::ctl::Printable(line) << '\n';
+    }
+    return 1;
+  }
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   return hotel::ctl::Classify(

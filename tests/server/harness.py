@@ -344,7 +344,7 @@ class Client:
 
     def read_answer(self, head_only=False):
         code, headers = self.read_head()
-        if head_only:
+        if head_only or code in (204, 304):
             return Answer(code, headers, b"")
         if headers.get("transfer-encoding") == "chunked":
             parts = []

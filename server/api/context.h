@@ -1,0 +1,31 @@
+// What the handlers of the admin API work with.
+#ifndef SERVER_API_CONTEXT_H_
+#define SERVER_API_CONTEXT_H_
+
+#include <set>
+#include <string>
+
+#include "hotel/defaults.h"
+#include "hotel/hotel.h"
+#include "hotel/log_store.h"
+
+namespace hotel::server::api {
+
+/// What stands in the configuration file: it can be read here and is changed there.
+struct FileOwned {
+  std::string file;
+  std::set<std::string> providers;  ///< in routing form
+  std::set<std::string> groups;     ///< display_model
+};
+
+/// Valid as long as requests are served. All of it is thread-safe or immutable.
+struct Context {
+  Hotel* hotel = nullptr;
+  LogStore* log = nullptr;
+  FileOwned file;
+  AddressPolicy addresses;
+};
+
+}  // namespace hotel::server::api
+
+#endif  // SERVER_API_CONTEXT_H_

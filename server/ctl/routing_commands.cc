@@ -1,0 +1,170 @@
+// groups, circuits, reset.
+#include <fmt/format.h>
+
+#include "server/ctl/commands.h"
+#include "server/ctl/table.h"
+
+namespace hotel::ctl {
+namespace {
+
+/// Why a member is passed over; "" when it is not.
+std::string WhyOff(const Json& entry) {
+  if (!entry.value("enabled", true)) return " (off)";
+  if (!entry.value("model_enabled", true)) return " (model off)";
+  return entry.value("provider_enabled", true) ? "" : " (provider off)";
+}
+
+absl::Status ShowGroups(Session& session) {
+  const auto answer = session.remote.Call("GET", "/api/failover-groups");
+  if (!answer.ok()) return answer.status();
+  if (session.json) {
+    session.out << answer->dump(2) << '\n';
+    return absl::OkStatus();
+  }
+  Table table({"GROUP", "STATE", "TOKENS", "MEMBERS"});
+  for (const Json& group : answer->value("groups", Json::array())) {
+    const bool on = group.value("group_enabled", false);
+    std::string name = "hotel/" + Cell(group, "display_model");
+    std::string state = on ? "on" : group.value("auto_disabled", false) ? "off (auto)" : "off";
+    std::string tokens = Cell(group, "total_tokens");
+    // One line per member: that is the order of priority.
+    for (const Json& entry : group.value("entries", Json::array())) {
+      table.Add({std::exchange(name, ""), std::exchange(state, ""), std::exchange(tokens, ""),
+                 fmt::format("{}/{}{}", Cell(entry, "provider_name"), Cell(entry, "model_id"),
+                             WhyOff(entry))});
+    }
+    if (!name.empty()) table.Add({name, state, tokens, "-"});
+  }
+  table.Print(session.out);
+  return absl::OkStatus();
+}
+
+/// What holds an open circuit.
+std::string Held(const Json& circuit) {
+  if (circuit.value("quota_pinned", false)) return "quota (" + Cell(circuit, "pin_source") + ")";
+  if (circuit.value("backed_off", false)) {
+    return fmt::format("{} failed probes", Cell(circuit, "failed_probes"));
+  }
+  return circuit.contains("next_retry_at") ? "cooldown" : "-";
+}
+
+absl::Status ShowCircuits(Session& session) {
+  const auto answer =
+      session.remote.Call("GET", "/api/failover-groups/circuit-breaker-status?detail=1");
+  if (!answer.ok()) return answer.status();
+  if (session.json) {
+    session.out << answer->dump(2) << '\n';
+    return absl::OkStatus();
+  }
+  session.out << fmt::format("providers: {} closed, {} half-open, {} open\n",
+                             Cell(*answer, "closed"), Cell(*answer, "half_open"),
+                             Cell(*answer, "open"));
+  Table table({"PROVIDER", "MODEL", "STATE", "FAILS", "HELD BY", "NEXT RETRY", "LAST CAUSE"});
+  bool any = false;
+  for (const Json& provider : answer->value("providers", Json::array())) {
+    for (const Json& circuit : provider.value("circuits", Json::array())) {
+      any = true;
+      const bool skipped = provider.value("provider_open", false);
+      table.Add({Cell(provider, "provider_name") + (skipped ? " (skipped)" : ""),
+                 Cell(circuit, "model"), Cell(circuit, "state"),
+                 circuit.contains("consecutive_fails") ? Cell(circuit, "consecutive_fails") : "0",
+                 Held(circuit), Cell(circuit, "next_retry_at"), Cell(circuit, "last_cause")});
+    }
+  }
+  if (any) table.Print(session.out);
+  return absl::OkStatus();
+}
+
+/// The id of what is called `name` in a list of the API; the name itself when nothing is, so that
+/// ids are understood too.
+absl::StatusOr<std::string> FindId(const Remote& remote, const std::string& path, const char* list,
+                                   const char* member, const std::string& name) {
+  const auto answer = remote.Call("GET", path);
+  if (!answer.ok()) return answer.status();
+  const Json rows = list == nullptr ? *answer : answer->value(list, Json::array());
+  for (const Json& row : rows) {
+    if (Cell(row, member) == name) return Cell(row, "id");
+  }
+  return name;
+}
+
+struct ResetOptions {
+  std::string provider;
+  std::string model;
+  std::string group;
+  bool all = false;
+};
+
+absl::StatusOr<std::string> ResetPath(const Remote& remote, const ResetOptions& options) {
+  if (options.all) return "/api/failover-groups/circuit-breaker/reset";
+  if (!options.group.empty()) {
+    const std::string prefix = "hotel/";
+    const bool prefixed = options.group.compare(0, prefix.size(), prefix) == 0;
+    const auto id = FindId(remote, "/api/failover-groups", "groups", "display_model",
+                           prefixed ? options.group.substr(prefix.size()) : options.group);
+    if (!id.ok()) return id;
+    return fmt::format("/api/failover-groups/{}/circuit-breaker/reset", Escaped(*id));
+  }
+  const auto id = FindId(remote, "/api/providers", nullptr, "name", options.provider);
+  if (!id.ok()) return id;
+  return fmt::format("/api/failover-groups/circuit-breaker/{}/reset{}", Escaped(*id),
+                     QueryText({{"model", options.model}}));
+}
+
+absl::Status Reset(Session& session, const ResetOptions& options) {
+  const auto path = ResetPath(session.remote, options);
+  if (!path.ok()) return path.status();
+  const auto answer = session.remote.Call("POST", *path);
+  if (!answer.ok()) return answer.status();
+  if (session.json) {
+    session.out << answer->dump(2) << '\n';
+  } else if (answer->contains("reset")) {
+    session.out << (answer->value("reset", false) ? "reset; it was " : "nothing to reset; it was ")
+                << Cell(*answer, "previous_state") << '\n';
+  } else {
+    session.out << fmt::format("{} circuits forgotten, {} of them were not closed\n",
+                               Cell(*answer, "cleared"), Cell(*answer, "recovered"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string Cell(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  if (it == json.end() || it->is_null()) return "-";
+  if (!it->is_string()) return it->dump();
+  auto text = it->get<std::string>();
+  return text.empty() ? "-" : text;
+}
+
+void AddGroups(CLI::App* app, Command* chosen) {
+  app->add_subcommand("groups", "Show the failover groups and their members")->callback([chosen] {
+    *chosen = ShowGroups;
+  });
+}
+
+void AddCircuits(CLI::App* app, Command* chosen) {
+  app->add_subcommand("circuits", "Show the circuits and what holds them")->callback([chosen] {
+    *chosen = ShowCircuits;
+  });
+}
+
+void AddReset(CLI::App* app, Command* chosen) {
+  auto* const command = app->add_subcommand("reset", "Forget circuits, so that traffic returns");
+  const auto options = std::make_shared<ResetOptions>();
+  auto* const which = command->add_option_group("which");
+  which->add_option("--provider", options->provider, "Those of this provider, by name or id");
+  which->add_option("--group", options->group, "Those of the members of this group");
+  which->add_flag("--all", options->all, "Every circuit");
+  which->require_option(1);
+  command->add_option("--model", options->model, "With --provider: only that of this model");
+  command->callback([chosen, options] {
+    if (!options->model.empty() && options->provider.empty()) {
+      throw CLI::ValidationError("--model", "needs --provider");
+    }
+    *chosen = [options](Session& session) { return Reset(session, *options); };
+  });
+}
+
+}  // namespace hotel::ctl

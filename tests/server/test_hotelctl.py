@@ -1,0 +1,130 @@
+"""hotelctl against a running sidecar: what it shows, what it changes, what it says when it cannot."""
+
+import json
+import os
+import select
+import subprocess
+import unittest
+
+from harness import DEADLINE, TestCase, chat, status, wait_until
+
+CTL = os.environ.get("HOTELCTL", "build/server/hotelctl")
+TOKEN = "admin-token-for-tests"
+ASK = {"model": "hotel/demo", "messages": [{"role": "user", "content": "hi"}]}
+
+
+class Tool(TestCase):
+    def start(self, *scripts, extra=""):
+        self.gate, _ = self.group(*scripts, extra=extra, env={"ADMIN_TOKEN": TOKEN})
+        self.url = "http://%s:%d" % self.gate.address
+        return self.gate
+
+    def command(self, *args, token=TOKEN, url=None):
+        environment = {k: v for k, v in os.environ.items() if k != "ADMIN_TOKEN"}
+        if token:
+            environment["ADMIN_TOKEN"] = token
+        return subprocess.run([CTL, *args, "--url", url or self.url], capture_output=True, text=True, env=environment,
+                              timeout=DEADLINE, check=False)
+
+    def shown(self, *args):
+        done = self.command(*args)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout
+
+    def read(self, *args):
+        return json.loads(self.shown(*args, "--json"))
+
+    def test_groups_circuits_and_reset(self):
+        self.start(status(503), chat(), extra="settings: {circuit_breaker_threshold: 1}")
+        lines = [line.split() for line in self.shown("groups").splitlines()]
+        self.assertEqual(lines, [["GROUP", "STATE", "TOKENS", "MEMBERS"],
+                                 ["hotel/demo", "on", "0", "p1/model-p1"],
+                                 ["p2/model-p2"]])
+        self.assertEqual(self.read("groups")["groups"][0]["display_model"], "demo")
+        self.assertEqual(self.shown("circuits"), "providers: 2 closed, 0 half-open, 0 open\n")
+        for which in (("--provider", "p1"), ("--provider", "p1", "--model", "model-p1"), ("--group", "hotel/demo"),
+                      ("--group", "demo"), ("--all",)):
+            with self.subTest(which=which):
+                self.assertEqual(self.gate.chat(ASK).status, 200)
+                wait_until(lambda: self.read("circuits")["open"] == 1, "the circuit is open")
+                row = self.shown("circuits").splitlines()[2].split()
+                self.assertEqual(row[:5], ["p1", "model-p1", "open", "1", "cooldown"])
+                self.assertEqual(" ".join(row[6:]), "upstream status 503")
+                told = self.shown("reset", *which)
+                if which[0] == "--provider":
+                    self.assertEqual(told, "reset; it was open\n")
+                    self.assertEqual(self.shown("reset", *which), "nothing to reset; it was closed\n")
+                else:
+                    self.assertIn("1 of them were not closed", told)
+                self.assertEqual(self.read("circuits")["open"], 0)
+
+    def test_logs(self):
+        gate = self.start(status(503), chat())
+        request = gate.chat(ASK).headers["x-hotel-request-id"]
+        wait_until(lambda: self.read("logs")["total"] == 1, "the row is written")
+        table = self.shown("logs").splitlines()
+        self.assertEqual(table[1].split()[1:6], [request, "hotel/demo", "p2", "200", "2"])
+        self.assertEqual(table[2], "1 rows match")
+        trail = [line.split() for line in self.shown("logs", request).splitlines()]
+        self.assertEqual(trail[2][:4], ["0", "p1", "model-p1", "503"])
+        self.assertEqual(trail[3][:4], ["1", "p2", "model-p2", "200"])
+        self.assertEqual(self.read("logs", "--attempt-provider", "p1", "--attempt-status", "503")["total"], 1)
+        self.assertEqual(self.read("logs", "--attempt-provider", "p2", "--attempt-status", "503")["total"], 0)
+        self.assertEqual(self.read("logs", "--provider", "p2", "--status", "2xx", "--model", "hotel/demo")["total"], 1)
+        done = self.command("logs", "nonsense")
+        self.assertEqual((done.returncode, done.stderr), (1, "hotelctl: 404: log entry not found\n"))
+
+    def test_settings(self):
+        self.start(chat(), extra="settings: {ttft_timeout: 5s}")
+        rows = {line.split()[0]: line.split()[1:] for line in self.shown("settings").splitlines()}
+        self.assertEqual(rows["timeouts.ttft_timeout"][:2], ["5s", "file"])
+        self.assertEqual(self.shown("settings", "set", "hedging.enabled=true", "log_retention=24h"), "")
+        rows = {line.split()[0]: line.split()[1:] for line in self.shown("settings").splitlines()}
+        self.assertEqual((rows["hedging.enabled"][:2], rows["log.retention"][0]), (["true", "runtime"], "24h"))
+        self.assertEqual(self.shown("settings", "reset", "hedging.enabled"), "")
+        rows = {row["name"]: row["value"] for row in self.read("settings")}
+        self.assertEqual((rows["hedging.enabled"], rows["log.retention"]), ("false", "24h"))
+        self.shown("settings", "reset", "--all")
+        self.assertEqual({row["name"]: row["value"] for row in self.read("settings")}["log.retention"], "0s")
+        done = self.command("settings", "set", "ttft_timeout=7s")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("hotelctl: 409: ttft_timeout: is pinned by " + self.gate.config, done.stderr)
+        self.assertEqual(self.command("settings", "set", "nonsense").returncode, 1)
+        for args in (("settings", "reset"), ("settings", "set"), ("reset",), ("reset", "--all", "--provider", "p1"),
+                     ("reset", "--group", "demo", "--model", "x")):
+            self.assertEqual(self.command(*args).returncode, 2, args)
+
+    def test_events_as_they_happen(self):
+        gate = self.start(status(503), chat(), extra="settings: {circuit_breaker_threshold: 1}")
+        with subprocess.Popen([CTL, "events", "--url", self.url, "--token", TOKEN], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as tool:
+            self.addCleanup(tool.kill)
+            line = None
+            for _ in range(100):  # until the tool is there to listen
+                self.shown("reset", "--all")
+                gate.chat(ASK)
+                line = self.line_within(tool.stdout, 0.2)
+                if line:
+                    break
+            self.assertIn(b"circuit_breaker.open", line)
+            self.assertIn(b"upstream status 503", line)
+            gate.stop()
+            self.assertEqual(tool.wait(DEADLINE), 0)
+
+    @staticmethod
+    def line_within(stream, seconds):
+        ready, _, _ = select.select([stream], [], [], seconds)
+        return stream.readline() if ready else None
+
+    def test_what_it_says_when_it_cannot(self):
+        self.start(chat())
+        done = self.command("groups", token="wrong")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "hotelctl: 401: invalid admin token (see --token and ADMIN_TOKEN)\n")
+        done = self.command("groups", url="http://127.0.0.1:1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("hotelctl: cannot ask http://127.0.0.1:1: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
