@@ -127,7 +127,8 @@ Admission Service::OnHead(const RequestHead& head, std::string_view path) {
 }
 
 void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
-  if (api_ != nullptr && api::Owns(request.path)) return api_->Stream(request, std::move(responder));
+  if (api_ != nullptr && api::Owns(request.path))
+    return api_->Stream(request, std::move(responder));
   RouteRequest route;
   if (const wire::EndpointRow* row = wire::FindEndpoint(request.path)) {
     route.endpoint = row->endpoint;
