@@ -3,6 +3,7 @@
 #define HOTEL_WIRE_ENDPOINTS_H_
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "hotel/types.h"
@@ -39,6 +40,9 @@ inline Dialect DialectOf(Endpoint endpoint) noexcept { return RowOf(endpoint).di
 /// Whether providers of this type speak the endpoint's dialect themselves. Types that are not known
 /// speak what OpenAI-compatible servers do.
 bool Speaks(std::string_view provider_type, Endpoint endpoint) noexcept;
+
+/// The reference page, docs/endpoints.md.
+std::string EndpointsMarkdown();
 
 }  // namespace hotel::wire
 

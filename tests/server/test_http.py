@@ -34,7 +34,7 @@ class Paths(TestCase):
         self.assertEqual(rows["hotel/demo"]["owned_by"], "hotel")
 
     def test_unknown_paths_are_404_in_the_error_shape(self):
-        for path in ("/", "/v1", "/v1/", "/v1/completions", "/v1/chat/completions/", "/metrics", "/v1/models/x"):
+        for path in ("/", "/v1", "/v1/", "/v1/completions", "/v1/chat/completions/", "/v1/models/x"):
             answer = self.gateway.request("GET", path)
             self.assertEqual(answer.status, 404, path)
             self.assertEqual(answer.headers["content-type"], "application/json")

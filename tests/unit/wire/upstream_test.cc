@@ -1,6 +1,9 @@
 #include "libhotel/wire/upstream.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -262,6 +265,16 @@ TEST_CASE("Headers: a key that is not at hand is refused, never left out") {
   CHECK_FALSE(JsonHeaders(provider, false).ok());
   provider.key_state = KeyState::kUndecryptable;
   CHECK_FALSE(JsonHeaders(provider, false).ok());
+}
+
+TEST_CASE("docs/endpoints.md is generated from the tables") {
+  if (std::getenv("HOTEL_UPDATE_DOCS") != nullptr) {
+    std::ofstream(HOTEL_SOURCE_DIR "/docs/endpoints.md") << EndpointsMarkdown();
+  }
+  std::ifstream file(HOTEL_SOURCE_DIR "/docs/endpoints.md");
+  std::ostringstream text;
+  text << file.rdbuf();
+  CHECK(text.str() == EndpointsMarkdown());
 }
 
 }  // namespace
