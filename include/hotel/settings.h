@@ -50,6 +50,24 @@ class StatusSet {
   std::bitset<6> classes_;
 };
 
+/// A set of endpoints whose requests have candidates to choose from: the passthrough is in none.
+class EndpointSet {
+ public:
+  EndpointSet() = default;
+  static EndpointSet All() noexcept;
+
+  /// The passthrough is ignored.
+  EndpointSet& Add(Endpoint endpoint) noexcept;
+  bool Contains(Endpoint endpoint) const noexcept;
+
+  friend bool operator==(const EndpointSet& a, const EndpointSet& b) noexcept {
+    return a.bits_ == b.bits_;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
 /// When and how fast a request moves on to its next candidate (seed 000, "Transparent Failover").
 struct FailoverSettings {
   /// Whose error decides whether the request goes on: that of every candidate, or only that of the
@@ -87,6 +105,9 @@ struct FailoverSettings {
   bool exhaustion_status_429 = true;
   /// `failover.error_body`
   ErrorBody error_body = ErrorBody::kGateway;
+  /// Endpoints whose requests go on to another candidate; of the others only the first candidate
+  /// is asked. `failover.endpoints`
+  EndpointSet endpoints = EndpointSet::All();
 };
 
 /// Repeats of one exchange at the same candidate, inside its attempt (decisions, section 4: the
@@ -252,6 +273,12 @@ struct HedgingSettings {
   Duration delay{};
 };
 
+/// What becomes of the request log.
+struct LogSettings {
+  /// Age at which its rows are deleted; 0 = never. `log.retention`
+  Duration retention{};
+};
+
 /// Everything that may differ from provider to provider.
 struct EngineSettings {
   FailoverSettings failover;
@@ -262,6 +289,7 @@ struct EngineSettings {
   RateLimitSettings rate_limit;
   InflightLimiterSettings inflight_limiter;
   HedgingSettings hedging;
+  LogSettings log;
 };
 
 /// One consistent set of options: the global ones, and for providers with own blocks theirs (each a

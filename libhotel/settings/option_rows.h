@@ -39,6 +39,7 @@ struct Field {
     if (std::is_same_v<Type, double>) return OptionType::kNumber;
     if (std::is_same_v<Type, Duration>) return OptionType::kDuration;
     if (std::is_enum_v<Type>) return OptionType::kChoice;
+    if (std::is_same_v<Type, EndpointSet>) return OptionType::kEndpoints;
     return OptionType::kStatuses;
   }
   static OptionValue Get(const EngineSettings& settings) {
@@ -124,6 +125,7 @@ std::vector<Option> RetryRows();
 std::vector<Option> FailoverRows();
 std::vector<Option> LimitRows();    ///< rate_limit, inflight_limiter
 std::vector<Option> TimeoutRows();  ///< timeouts, stream
+std::vector<Option> LogRows();
 
 }  // namespace hotel::settings
 

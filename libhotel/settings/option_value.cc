@@ -1,5 +1,6 @@
 // Values of options as text, and back.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <string>
@@ -77,11 +78,42 @@ absl::StatusOr<OptionValue> ParseSpan(const Option& option, std::string_view tex
   return OptionValue(*value);
 }
 
-absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
+// How endpoints are written, the whole of what a word stands for.
+struct EndpointWord {
+  std::string_view word;
+  std::array<Endpoint, 3> endpoints;
+};
+constexpr std::array<EndpointWord, 8> kEndpointWords = {{
+    {"chat", {Endpoint::kChatCompletions, Endpoint::kChatCompletions, Endpoint::kChatCompletions}},
+    {"messages", {Endpoint::kMessages, Endpoint::kMessages, Endpoint::kMessages}},
+    {"responses", {Endpoint::kResponses, Endpoint::kResponses, Endpoint::kResponses}},
+    {"embeddings", {Endpoint::kEmbeddings, Endpoint::kEmbeddings, Endpoint::kEmbeddings}},
+    {"rerank", {Endpoint::kRerank, Endpoint::kRerank, Endpoint::kRerank}},
+    {"image", {Endpoint::kImageGenerations, Endpoint::kImageEdits, Endpoint::kImageVariations}},
+    {"tts", {Endpoint::kSpeech, Endpoint::kSpeech, Endpoint::kSpeech}},
+    {"stt", {Endpoint::kTranscriptions, Endpoint::kTranslations, Endpoint::kTranslations}},
+}};
+
+std::string EndpointWordsText() {
+  std::string text;
+  for (const EndpointWord& row : kEndpointWords) {
+    if (!text.empty()) text += ", ";
+    text += row.word;
+  }
+  return text;
+}
+
+// Without the brackets a list may stand in.
+std::string_view Items(std::string_view text) {
   text = base::Trim(text);
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = base::Trim(text.substr(1, text.size() - 2));
   }
+  return text;
+}
+
+absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
+  text = Items(text);
   StatusSet set;
   if (text.empty() || base::EqualsIgnoreCase(text, "none")) return OptionValue(set);
   for (const std::string_view piece : base::Split(text, ',')) {
@@ -90,6 +122,29 @@ absl::StatusOr<OptionValue> ParseStatuses(std::string_view text) {
     }
   }
   return OptionValue(set);
+}
+
+absl::StatusOr<OptionValue> ParseEndpoints(std::string_view text) {
+  text = Items(text);
+  EndpointSet set;
+  if (text.empty() || base::EqualsIgnoreCase(text, "none")) return OptionValue(set);
+  for (const std::string_view piece : base::Split(text, ',')) {
+    if (!AddEndpoint(base::Trim(piece), &set)) {
+      return Invalid("is not a list of endpoints; write all, or some of " + EndpointWordsText());
+    }
+  }
+  return OptionValue(set);
+}
+
+std::string FormatEndpoints(const EndpointSet& set) {
+  if (set == EndpointSet::All()) return "all";
+  std::string text;
+  for (const EndpointWord& row : kEndpointWords) {
+    if (!set.Contains(row.endpoints[0])) continue;
+    if (!text.empty()) text += ',';
+    text += row.word;
+  }
+  return text;
 }
 
 absl::StatusOr<OptionValue> ParseBoolOption(std::string_view text) {
@@ -154,6 +209,16 @@ bool AddStatus(std::string_view text, StatusSet* set) {
   return true;
 }
 
+bool AddEndpoint(std::string_view text, EndpointSet* set) {
+  bool found = false;
+  for (const EndpointWord& row : kEndpointWords) {
+    if (text != row.word && text != "all") continue;
+    for (const Endpoint endpoint : row.endpoints) set->Add(endpoint);
+    found = true;
+  }
+  return found;
+}
+
 absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view text, bool flat) {
   switch (option.type) {
     case OptionType::kBool:
@@ -168,6 +233,8 @@ absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view t
       return ParseStatuses(text);
     case OptionType::kChoice:
       return ParseChoice(option, text, flat);
+    case OptionType::kEndpoints:
+      return ParseEndpoints(text);
   }
   return Invalid("has no type");
 }
@@ -189,6 +256,8 @@ std::string FormatOption(const Option& option, const OptionValue& value, bool fl
       if (flat) return index == 0 ? "true" : "false";
       return std::string(option.words[static_cast<std::size_t>(index)]);
     }
+    case OptionType::kEndpoints:
+      return FormatEndpoints(std::get<EndpointSet>(value));
   }
   return {};
 }
@@ -207,6 +276,8 @@ std::string_view TypeText(OptionType type) noexcept {
       return "status list";
     case OptionType::kChoice:
       return "word";
+    case OptionType::kEndpoints:
+      return "endpoint list";
   }
   return {};
 }
@@ -232,6 +303,8 @@ std::string RangeText(const Option& option, bool flat) {
       return "codes 100 to 599, classes 1xx to 5xx";
     case OptionType::kChoice:
       return flat ? "true or false" : WordsText(option);
+    case OptionType::kEndpoints:
+      return "all, or some of " + EndpointWordsText();
   }
   return {};
 }

@@ -39,9 +39,37 @@ std::optional<OptionValue> ReadStatuses(Reader* reader, const Node& node, const 
   return OptionValue(set);
 }
 
+std::optional<OptionValue> ReadEndpoints(Reader* reader, const Node& node,
+                                         const std::string& path) {
+  const auto items = reader->Items(node, path, "[chat, embeddings]");
+  if (!items) return std::nullopt;
+  EndpointSet set;
+  bool good = true;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Node& item = *(*items)[i];
+    const std::string item_path = Join(path, i);
+    const auto text = reader->Scalar(item, item_path, "an endpoint such as chat");
+    if (!text) {
+      good = false;
+    } else if (!AddEndpoint(text->value, &set)) {
+      reader->Error(item.line, item_path,
+                    fmt::format("{} is not an endpoint; write all or one of chat, messages, "
+                                "responses, embeddings, rerank, image, tts and stt",
+                                Quoted(text->source)));
+      good = false;
+    }
+  }
+  if (!good) return std::nullopt;
+  return OptionValue(set);
+}
+
 std::optional<OptionValue> ReadValue(Reader* reader, const Option& option, const Node& node,
                                      const std::string& path, bool flat) {
   if (option.type == OptionType::kStatuses) return ReadStatuses(reader, node, path);
+  // One word need not be written as a list.
+  if (option.type == OptionType::kEndpoints && node.kind == Node::Kind::kSequence) {
+    return ReadEndpoints(reader, node, path);
+  }
   const auto text = reader->Scalar(node, path, "a single value");
   if (!text) return std::nullopt;
   absl::StatusOr<OptionValue> value = ParseOption(option, text->value, flat);

@@ -30,12 +30,13 @@ enum class OptionType {
   kInt,
   kNumber,  ///< with decimals
   kDuration,
-  kStatuses,  ///< a list of codes and classes
-  kChoice,    ///< one of a few words, held as the index of the word
+  kStatuses,   ///< a list of codes and classes
+  kChoice,     ///< one of a few words, held as the index of the word
+  kEndpoints,  ///< a list of endpoints
 };
 
 /// kInt and kChoice hold an integer.
-using OptionValue = std::variant<bool, std::int64_t, double, Duration, StatusSet>;
+using OptionValue = std::variant<bool, std::int64_t, double, Duration, StatusSet, EndpointSet>;
 
 struct Option {
   /// Path in the configuration file, without "providers.<name>."; empty = only the flat key exists.
@@ -81,8 +82,8 @@ const Option* FindFlatOption(std::string_view flat_key) noexcept;
 /// those that may stand under a provider. Sorted, each once.
 std::vector<std::string> OptionNames(std::string_view block, bool provider);
 
-/// Reads a value from text. For lists: codes and classes separated by commas; "", "[]" and "none"
-/// for none.
+/// Reads a value from text. For lists: items separated by commas; "", "[]" and "none" for none,
+/// "all" for every endpoint.
 /// `flat`: spelled as under its flat key. The error message quotes nothing: it is what follows the
 /// quoted value in a sentence ("is not a duration; write ...").
 absl::StatusOr<OptionValue> ParseOption(const Option& option, std::string_view text, bool flat);
@@ -92,6 +93,9 @@ absl::StatusOr<bool> ParseBool(std::string_view text);
 
 /// Adds "429" or "5xx" to a set; false when the text is neither.
 bool AddStatus(std::string_view text, StatusSet* set);
+
+/// Adds what "chat" or "image" stands for; false when no endpoint is written like that.
+bool AddEndpoint(std::string_view text, EndpointSet* set);
 
 /// The value as ParseOption reads it, with the same `flat`.
 std::string FormatOption(const Option& option, const OptionValue& value, bool flat = false);

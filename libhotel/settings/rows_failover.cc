@@ -135,6 +135,11 @@ std::vector<Option> FailoverRows() {
           "the provider's words.")
           .Words({"gateway", "provider"})
           .GlobalOnly(),
+      Row::Of<Failover<&F::endpoints>>(
+          "failover.endpoints", {"all", "chat,messages,responses"},
+          "Endpoints whose requests go on to another candidate. Of the others only the first "
+          "candidate is asked.")
+          .GlobalOnly(),
       Row::Of<Hedging<&H::enabled>>(
           "hedging.enabled", {"false", "false"},
           "Streaming groups and virtual models: when a candidate is slow to its first output, the "

@@ -77,10 +77,12 @@ constexpr DefaultRow kDecisions2[] = {
     {"failover.exhaustion", "honest_429", "last_error"},
     {"failover.error_body", "gateway", "provider"},
     {"failover.judge", "every", "first"},
+    {"failover.endpoints", "all", "chat, responses, messages"},
     {"failover.enabled", "true", "true"},
     {"failover.max_attempts", "0", "0"},
     {"hedging.enabled", "false", "false"},
     {"hedging.delay", "4s", "4s"},
+    {"log.retention", "0", "0"},
 };
 
 TEST_CASE("The defaults of both profiles are those of decisions 2, and every option has them") {
@@ -182,7 +184,8 @@ TEST_CASE("Setting an option changes what is read back, and nothing else") {
         : option.type == OptionType::kNumber   ? "1"
         : option.type == OptionType::kDuration ? "7s"
         : option.type == OptionType::kChoice   ? option.words[option.word_count - 1]
-                                               : "418";
+        : option.type == OptionType::kStatuses ? "418"
+                                               : "stt";
     EngineSettings settings = ProfileDefaults(0);
     option.set(&settings, *ParseOption(option, other, false));
     for (const Option& each : Options()) {
@@ -380,12 +383,13 @@ TEST_CASE("server_error_retry_enabled is the last candidate's list, empty or its
 }
 
 TEST_CASE("Names below a block are listed once each") {
-  CHECK(OptionNames("", false) == std::vector<std::string>{"failover", "hedging",
-                                                           "inflight_limiter", "rate_limit",
-                                                           "resilience", "stream", "timeouts"});
+  CHECK(OptionNames("", false) ==
+        std::vector<std::string>{"failover", "hedging", "inflight_limiter", "log", "rate_limit",
+                                 "resilience", "stream", "timeouts"});
   CHECK(OptionNames("failover", false) ==
-        std::vector<std::string>{"backoff", "enabled", "error_body", "exhaustion", "judge",
-                                 "last_candidate_retry", "max_attempts", "retry_on_statuses"});
+        std::vector<std::string>{"backoff", "enabled", "endpoints", "error_body", "exhaustion",
+                                 "judge", "last_candidate_retry", "max_attempts",
+                                 "retry_on_statuses"});
   CHECK(OptionNames("failover", true) == std::vector<std::string>{"retry_on_statuses"});
   CHECK(OptionNames("failover.backoff", false) == std::vector<std::string>{"initial", "max"});
   CHECK(OptionNames("fail", false).empty());
