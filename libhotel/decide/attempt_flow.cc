@@ -66,6 +66,7 @@ void AttemptMachine::MoveOn(TimePoint now, Actions* out) {
     return Next(now, out);
   }
   if (hedge_at_ && now >= *hedge_at_) {
+    hedge_at_.reset();  // also when nobody more may join
     return Next(now, out);
   }
   if (repeat_at_ && now >= *repeat_at_ && live_.empty()) {
@@ -97,7 +98,7 @@ bool AttemptMachine::RepeatLast(TimePoint now) {
   }
   const RetrySettings& own =
       plan_.candidates[static_cast<std::size_t>(last_end_->candidate)].settings->retry;
-  if (last_end_->probe) return false;
+  if (last_end_->probe || !plan_.replay_safe) return false;
   // A slot that was one too many: the window looked for a wider one. All else that comes of a slot
   // that was waited for is the answer (facts e).
   if (slot_taken_ && !end.refusal.saturated()) return false;

@@ -20,21 +20,30 @@ constexpr std::uint64_t kTrustedFrames = 50;
 // A 2xx read to its end, whatever was in it.
 bool IsClean(const AttemptEnd& end) noexcept {
   return end.kind == Kind::kAnswer || end.kind == Kind::kEmptyCharged ||
-         end.kind == Kind::kEmptyAnswer || end.kind == Kind::kBadAnswer;
+         end.kind == Kind::kEmptyAnswer || end.kind == Kind::kBadAnswer ||
+         end.kind == Kind::kNoContent ||
+         (end.kind == Kind::kPassedOn && end.status >= 200 && end.status <= 299);
+}
+
+// What the client gets as its answer.
+bool IsServed(const AttemptEnd& end) noexcept {
+  return end.kind == Kind::kAnswer || end.kind == Kind::kEmptyCharged ||
+         end.kind == Kind::kNoContent || end.kind == Kind::kPassedOn;
 }
 
 }  // namespace
 
 // The time of one attempt.
-Duration AttemptMachine::AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept {
-  return Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);
+Duration AttemptMachine::AttemptLimit(const TimeoutSettings& timeouts) const noexcept {
+  const bool is_long = plan_.streaming || plan_.long_running;
+  return Times(timeouts.request_timeout, is_long ? timeouts.long_factor : 1);
 }
 
 // The first deadline of a live attempt. Of several at one instant the wider one wins when it is the
 // request's, the more telling one otherwise.
 AttemptMachine::Deadline AttemptMachine::NextDeadline(const Live& live) const {
   const TimeoutSettings& timeouts = settings(live).timeouts;
-  Deadline first{After(live.start, AttemptLimit(timeouts, plan_.streaming)), TimeoutKind::kAttempt};
+  Deadline first{After(live.start, AttemptLimit(timeouts)), TimeoutKind::kAttempt};
   const auto consider = [&](TimePoint from, Duration span, TimeoutKind kind) {
     if (span <= Duration::zero()) return;
     const TimePoint at = After(from, span);
@@ -72,15 +81,27 @@ void AttemptMachine::StartTry(Live& live, TimePoint now, Actions* out) {
                          std::min(settings(live).timeouts.connect_timeout, left)});
 }
 
+bool AttemptMachine::HasFurtherTry(const Live& live, const AttemptEnd& end) const noexcept {
+  const RetrySettings& retry = settings(live).retry;
+  if (committed() || live.probe || live.repeats >= retry.max_retries) return false;
+  const bool unsent = end.kind == Kind::kTransport && end.phase == TransportPhase::kNotSent;
+  if (!plan_.replay_safe && !unsent) return false;
+  return Repeatable(end, plan_.streaming, retry);
+}
+
+bool AttemptMachine::MayRepeat(int attempt, int status) const noexcept {
+  const Live* live = Find(attempt);
+  AttemptEnd refusal;
+  refusal.kind = Kind::kHttpError;
+  refusal.status = status;
+  return live != nullptr && HasFurtherTry(*live, refusal);
+}
+
 // Also without a pause the next try is for the next Wake: the exchange that has ended is still on
 // the stack.
 bool AttemptMachine::TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now) {
-  const RetrySettings& retry = settings(live).retry;
-  if (committed() || live.probe || live.repeats >= retry.max_retries ||
-      !Repeatable(end, plan_.streaming, retry)) {
-    return false;
-  }
-  const auto wait = RetryWait(retry, live.repeats + 1, end.retry_after, &random_);
+  if (!HasFurtherTry(live, end)) return false;
+  const auto wait = RetryWait(settings(live).retry, live.repeats + 1, end.retry_after, &random_);
   if (!wait) return false;
   live.phase = Live::Phase::kBetweenTries;
   live.try_start = After(now, *wait);
@@ -95,8 +116,8 @@ bool AttemptMachine::TryAgainLater(Live& live, const AttemptEnd& end, TimePoint 
 
 CircuitReport AttemptMachine::Judge(const Live& live, const AttemptEnd& end, TimePoint now) const {
   const CircuitBreakerSettings& breaker = settings(live).circuit_breaker;
-  const TimePoint until = plan_.streaming ? live.first_event.value_or(now) : now;
-  return JudgeEnd(end, breaker, until - live.start, FailsOver(end, settings(live).failover));
+  return JudgeEnd(end, breaker, live.first_event.value_or(now) - live.start,
+                  FailsOver(end, settings(live).failover));
 }
 
 // What a clock says about an attempt. Only the terminator is missing: the answer is whole
@@ -121,7 +142,7 @@ void AttemptMachine::Settle(Live live, const AttemptEnd& end, TimePoint now, Act
   }
   Push(out, std::move(verdict));
   if (committed_ == live.index) return EndedBehindCommit(end, out);
-  if (end.kind == Kind::kAnswer || end.kind == Kind::kEmptyCharged) {
+  if (IsServed(end)) {
     StopOthers(live.index, ErrorKind::kHedgeSuperseded, out);
     committed_ = live.index;
     Push(out, Commit{live.index});
@@ -143,7 +164,10 @@ void AttemptMachine::EndedBehindCommit(const AttemptEnd& end, Actions* out) {
   switch (end.kind) {
     case Kind::kAnswer:
     case Kind::kEmptyCharged:
+    case Kind::kNoContent:
+    case Kind::kPassedOn:
       finish.how = Finish::How::kServed;
+      finish.status = end.status;
       break;
     case Kind::kStreamError:
       finish.how = Finish::How::kServedError;

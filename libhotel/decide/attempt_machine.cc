@@ -19,15 +19,15 @@ void KeepEarlier(std::optional<TimePoint>* kept, TimePoint other) noexcept {
 AttemptMachine::AttemptMachine(Plan plan)
     : plan_(std::move(plan)),
       random_(plan_.seed),
-      racing_(plan_.streaming && !plan_.direct && plan_.candidates.size() > 1 &&
+      racing_(plan_.streaming && plan_.races && !plan_.direct && plan_.candidates.size() > 1 &&
               plan_.settings->hedging.enabled),
       open_circuits_(plan_.skipped_open),
       pinned_circuits_(plan_.skipped_pinned),
       earliest_retry_(plan_.earliest_retry) {
   const TimeoutSettings& timeouts = plan_.settings->timeouts;
   if (timeouts.deadline_factor > 0) {
-    overall_deadline_ = After(
-        plan_.arrival, Times(AttemptLimit(timeouts, plan_.streaming), timeouts.deadline_factor));
+    overall_deadline_ =
+        After(plan_.arrival, Times(AttemptLimit(timeouts), timeouts.deadline_factor));
   }
 }
 
@@ -129,7 +129,7 @@ void AttemptMachine::On(const FirstEvent& event, TimePoint now, Actions*) {
 
 void AttemptMachine::On(const FirstOutput& event, TimePoint now, Actions* out) {
   Live* live = Running(event.attempt);
-  if (live == nullptr || !plan_.streaming || committed()) return;
+  if (live == nullptr || committed()) return;
   live->head_seen = true;
   if (!live->first_event) live->first_event = now;
   committed_ = last_contact_ = live->index;
@@ -138,7 +138,9 @@ void AttemptMachine::On(const FirstOutput& event, TimePoint now, Actions* out) {
   Push(out, Commit{event.attempt});
   live = Running(event.attempt);
   const CircuitBreakerSettings& breaker = settings(*live).circuit_breaker;
-  if (breaker.stream_verdict == CircuitBreakerSettings::StreamVerdict::kStart) {
+  // A refusal on its way to the client is judged when its words are there (kPassedOn).
+  const bool refused = live->head_status >= 300;
+  if (breaker.stream_verdict == CircuitBreakerSettings::StreamVerdict::kStart && !refused) {
     AttemptEnd good;
     good.status = live->head_status;
     Push(out, SettleCircuit{live->index, Judge(*live, good, now)});
@@ -239,11 +241,15 @@ void AttemptMachine::On(const Wake&, TimePoint now, Actions* out) {
 
 // --- what is alive ----------------------------------------------------------------------------
 
-AttemptMachine::Live* AttemptMachine::Find(int attempt) noexcept {
-  for (Live& live : live_) {
+const AttemptMachine::Live* AttemptMachine::Find(int attempt) const noexcept {
+  for (const Live& live : live_) {
     if (live.index == attempt) return &live;
   }
   return nullptr;
+}
+
+AttemptMachine::Live* AttemptMachine::Find(int attempt) noexcept {
+  return const_cast<Live*>(std::as_const(*this).Find(attempt));
 }
 
 AttemptMachine::Live* AttemptMachine::Running(int attempt) noexcept {

@@ -41,6 +41,10 @@ class AttemptMachine {
   /// When to send Wake at the latest; nullopt = not before another event.
   std::optional<TimePoint> next_wake() const;
 
+  /// Whether a running attempt that draws this status may be made once more. Told before the words
+  /// of the refusal are read, which may still forbid it.
+  bool MayRepeat(int attempt, int status) const noexcept;
+
   bool finished() const noexcept { return finished_; }
   bool committed() const noexcept { return committed_ >= 0; }
   /// The candidates run against each other.
@@ -95,6 +99,7 @@ class AttemptMachine {
 
   // What is alive.
   Live* Find(int attempt) noexcept;
+  const Live* Find(int attempt) const noexcept;
   Live* Running(int attempt) noexcept;
   Live* Asked(int attempt) noexcept;
   void Remove(int attempt);
@@ -102,9 +107,10 @@ class AttemptMachine {
   bool OverallPassed(TimePoint now) const noexcept;
 
   // One attempt (attempt_live.cc).
-  static Duration AttemptLimit(const TimeoutSettings& timeouts, bool streaming) noexcept;
+  Duration AttemptLimit(const TimeoutSettings& timeouts) const noexcept;
   Deadline NextDeadline(const Live& live) const;
   void StartTry(Live& live, TimePoint now, Actions* out);
+  bool HasFurtherTry(const Live& live, const AttemptEnd& end) const noexcept;
   bool TryAgainLater(Live& live, const AttemptEnd& end, TimePoint now);
   void Settle(Live live, const AttemptEnd& end, TimePoint now, Actions* out);
   CircuitReport Judge(const Live& live, const AttemptEnd& end, TimePoint now) const;

@@ -65,6 +65,8 @@ struct AttemptEnd {
     kTransport,     ///< see `transport` and `phase`
     kStreamCut,     ///< a stream that ended without its terminal frame, behind data frames
     kStreamError,   ///< the provider's own error frame behind output, already relayed
+    kNoContent,     ///< 2xx without content where that is an answer: served, says nothing
+    kPassedOn,      ///< the passthrough: whatever came, `status`, went to the client as it is
   };
   Kind kind = Kind::kAnswer;
   int status =
@@ -72,7 +74,7 @@ struct AttemptEnd {
   TransportError transport = TransportError::kNone;
   TransportPhase phase = TransportPhase::kNotSent;
   bool body_seen = false;  ///< kTransport: some of the answer's body had come
-  RefusalFacts refusal{};  ///< kHttpError, kHiddenError, kStreamError with 429
+  RefusalFacts refusal{};  ///< kHttpError, kHiddenError, kStreamError, kPassedOn with 429
   /// The Retry-After of a refusal of any status.
   std::optional<Duration> retry_after{};
 };
@@ -87,7 +89,15 @@ struct Plan {
   std::vector<CandidatePlan> candidates;  ///< in priority order, open circuits already left out
   /// Options of the route itself: overall deadline, pauses, hedging. Must outlive the machine.
   const EngineSettings* settings = nullptr;
+  /// A stream of text: it is probed for its first output.
   bool streaming = false;
+  /// As long as a stream may take, without being one: pictures, sound, the passthrough.
+  bool long_running = false;
+  /// `hedging.enabled` may race the candidates of this stream: chat completions only (decisions,
+  /// 10).
+  bool races = true;
+  /// False: sending it twice may do it twice (R14). It is repeated only when nothing had left.
+  bool replay_safe = true;
   /// `<provider>/<model>`: a refused admission is told as R50's 503.
   bool direct = false;
   TimePoint arrival{};
@@ -127,7 +137,8 @@ struct FirstEvent {
 };
 struct FirstOutput {
   int attempt;
-};  ///< streams: a frame with output, or one that may commit
+};  ///< a frame with output, or whatever else may commit: the first byte of what is no stream of
+    ///< text
 struct Ended {
   int attempt;
   AttemptEnd end;

@@ -23,6 +23,7 @@ constexpr std::string_view kStalled = "stream stalled";
 constexpr std::string_view kSlow = "slow";
 constexpr std::string_view kNoContent = "response completed without delivering content";
 constexpr std::string_view kNoContentStream = "stream failed without delivering content";
+constexpr std::string_view kNothingSaid = "answer without content";
 constexpr std::string_view kUnreadable = "upstream body could not be translated";
 constexpr std::string_view kHiddenError = "response carried an error instead of an answer";
 
@@ -160,6 +161,15 @@ CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& set
     case Kind::kHiddenError:
     case Kind::kStreamError:
       return JudgeStatus(end, /*hidden=*/true, settings, fails_over);
+    case Kind::kPassedOn:
+      if (end.status < 300) return Make(Verdict::kSuccess, kSuccess, end.status);
+      // Not followed and not failed over: it is the client's to follow.
+      if (IsRedirect(end.status)) {
+        return Make(Verdict::kAlive, StatusCause(end.status, "alive"), end.status);
+      }
+      return JudgeStatus(end, /*hidden=*/false, settings, fails_over);
+    case Kind::kNoContent:
+      return Make(Verdict::kNeutral, kNothingSaid, end.status);
     case Kind::kBadAnswer:
       return Make(Verdict::kFailure, kUnreadable, end.status);
     case Kind::kTooLarge:
@@ -202,6 +212,8 @@ bool FailsOver(const AttemptEnd& end, const FailoverSettings& settings) noexcept
     case Kind::kAnswer:
     case Kind::kEmptyCharged:
     case Kind::kTooLarge:
+    case Kind::kNoContent:
+    case Kind::kPassedOn:
       return false;
     case Kind::kHttpError:
     case Kind::kHiddenError:
@@ -282,7 +294,11 @@ ErrorKind KindOf(const AttemptEnd& end) noexcept {
   switch (end.kind) {
     case Kind::kAnswer:
     case Kind::kEmptyCharged:
+    case Kind::kNoContent:
       return ErrorKind::kNone;
+    case Kind::kPassedOn:
+      if (end.status < 400) return ErrorKind::kNone;
+      [[fallthrough]];
     case Kind::kHttpError:
     case Kind::kHiddenError:
     case Kind::kStreamError:

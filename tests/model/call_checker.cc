@@ -35,8 +35,9 @@ int AboutAttempt(const decide::Event& event) {
       event);
 }
 
-Duration Limit(const TimeoutSettings& timeouts, bool streaming) {
-  return decide::Times(timeouts.request_timeout, streaming ? timeouts.long_factor : 1);
+Duration Limit(const TimeoutSettings& timeouts, const decide::Plan& plan) {
+  const bool is_long = plan.streaming || plan.long_running;
+  return decide::Times(timeouts.request_timeout, is_long ? timeouts.long_factor : 1);
 }
 
 }  // namespace
@@ -44,8 +45,8 @@ Duration Limit(const TimeoutSettings& timeouts, bool streaming) {
 CallChecker::CallChecker(const decide::Plan* plan) : plan_(plan) {
   const TimeoutSettings& timeouts = plan->settings->timeouts;
   if (timeouts.deadline_factor > 0) {
-    deadline_ = decide::After(
-        plan->arrival, decide::Times(Limit(timeouts, plan->streaming), timeouts.deadline_factor));
+    deadline_ = decide::After(plan->arrival,
+                              decide::Times(Limit(timeouts, *plan), timeouts.deadline_factor));
   }
 }
 
@@ -99,7 +100,8 @@ void CallChecker::After(const decide::AttemptMachine& machine) {
     Require(live_ == 0, "nothing is live behind Finish, every permit was reported");
     return;
   }
-  Require(live_ <= 1 || (plan_->settings->hedging.enabled && plan_->streaming && !committed()),
+  Require(live_ <= 1 || (plan_->settings->hedging.enabled && plan_->streaming && plan_->races &&
+                         !committed()),
           "one attempt at a time, but in a race");
   raced_ |= live_ > 1;
   Require(!line_ || (live_ == 0 && !question_), "who stands in line does nothing else");
@@ -142,6 +144,7 @@ void CallChecker::On(const decide::AskAdmission& ask) {
     Require(Is<decide::Wake>(), "a repeat waits");
     Require(ask.candidate == last_ended_, "the last candidate alone is asked once more");
     Require(!repeated_last_, "once per request");
+    Require(plan_->replay_safe, "R14: what may do harm twice is asked once");
     Require(!slot_used_ || ended_busy_, "what comes of a slot is the answer, unless it is busy");
     repeated_last_ = true;
     line_again_ = slot_used_;
@@ -170,7 +173,7 @@ void CallChecker::CheckFirstTry(const decide::StartAttempt& start) {
   Attempt attempt;
   attempt.candidate = start.candidate;
   attempt.probe = pending_ && pending_->probe;
-  attempt.limit = decide::After(now_, Limit(own(start.candidate).timeouts, plan_->streaming));
+  attempt.limit = decide::After(now_, Limit(own(start.candidate).timeouts, *plan_));
   attempts_.push_back(attempt);
   exchanges_allowed_ += 1 + (attempt.probe ? 0 : own(start.candidate).retry.max_retries);
   pending_.reset();
@@ -204,6 +207,9 @@ void CallChecker::CheckRepeatable(const Attempt& attempt, AttemptEnd end) {
   Require(!attempt.probe, "R15: a probe is a single try");
   Require(attempt.tries <= retry.max_retries, "R4: no wait without a try behind it");
   Require(!committed(), "nothing is repeated behind the commit");
+  Require(
+      plan_->replay_safe || (end.kind == Kind::kTransport && end.phase == TransportPhase::kNotSent),
+      "R14: only what had not left, or may be done twice");
   const bool stream = plan_->streaming;
   if (stream) {
     Require(retry.streaming != RetrySettings::Streaming::kNever, "R13: never means never");

@@ -107,7 +107,7 @@ EngineSettings RandomSettings(Dice& dice, Duration* unit) {
 AttemptEnd RandomEnd(Dice& dice, Duration unit) {
   AttemptEnd end;
   if (dice.OneIn(4)) return end;  // a good answer
-  end.kind = static_cast<AttemptEnd::Kind>(dice.Below(11));
+  end.kind = static_cast<AttemptEnd::Kind>(dice.Below(13));
   if (dice.OneIn(4)) end.kind = AttemptEnd::Kind::kTransport;
   if (dice.OneIn(4)) end.kind = AttemptEnd::Kind::kHttpError;
   end.status =

@@ -102,6 +102,9 @@ class World {
     decide::Plan plan;
     plan.settings = &global_;
     plan.streaming = dice_.OneIn(2);
+    plan.long_running = dice_.OneIn(4);
+    plan.races = !dice_.OneIn(4);
+    plan.replay_safe = !dice_.OneIn(6);
     plan.arrival = now_ - (dice_.OneIn(16) ? unit_ * 150 : Duration::zero());
     plan.seed = dice_.Bits();
     plan.direct = dice_.OneIn(6);

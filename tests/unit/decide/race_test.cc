@@ -74,6 +74,21 @@ TEST_CASE("facts f: the delay is at least 100 ms whatever is configured") {
   }
 }
 
+TEST_CASE("B12 when nobody more may join, the race's delay wakes nobody again") {
+  for (const bool enabled : {true, false}) {
+    EngineSettings settings = WithHedging();
+    settings.failover.enabled = enabled;
+    settings.failover.max_attempts = 1;
+    Race run(4, settings);
+    run.Launch(enabled ? 1 : 0);
+    run.now = run.plan.arrival + seconds(20);  // behind every delay
+    run.Feed(Wake{});
+    CHECK(run.Words().empty());
+    REQUIRE(run.machine->next_wake().has_value());
+    CHECK(*run.machine->next_wake() > run.now);
+  }
+}
+
 TEST_CASE("facts f: only streams, only with a choice, only when switched on") {
   MachineRun whole(2, false, WithHedging());
   CHECK_FALSE(whole.Go().machine->racing());

@@ -91,12 +91,4 @@ TEST_CASE("decisions 10: a provider's error event behind the commit is judged by
   }
 }
 
-TEST_CASE("first output means nothing on a request that is not a stream") {
-  MachineRun run(2);
-  run.Go();
-  run.Feed(FirstOutput{0});
-  CHECK(run.Words().empty());
-  CHECK_FALSE(run.machine->committed());
-}
-
 }  // namespace hotel::decide::test
