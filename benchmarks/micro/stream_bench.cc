@@ -4,9 +4,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include "libhotel/route/chat_relay.h"
-#include "libhotel/wire/chat.h"
+#include "libhotel/route/stream_relay.h"
+#include "libhotel/wire/answer.h"
 #include "libhotel/wire/sse.h"
+#include "libhotel/wire/stream_frame.h"
 
 namespace hotel {
 namespace {
@@ -21,7 +22,7 @@ void SplitAndReadFrame(benchmark::State& state) {
   wire::SseSplitter splitter;
   for (auto _ : state) {
     splitter.Feed(kFrame, [](const wire::SseEvent& event) {
-      benchmark::DoNotOptimize(wire::ReadChatFrame(event.name, event.data));
+      benchmark::DoNotOptimize(wire::ReadStreamFrame(wire::Dialect::kChat, event.name, event.data));
       return true;
     });
   }
@@ -33,7 +34,7 @@ BENCHMARK(SplitAndReadFrame);
 void RelayChunk(benchmark::State& state) {
   std::string chunk;
   for (int64_t i = 0; i < state.range(0); ++i) chunk += kFrame;
-  route::ChatRelay relay;
+  route::StreamRelay relay;
   for (auto _ : state) {
     relay.Feed(chunk);
     if (relay.Take().size() != chunk.size()) state.SkipWithError("a chunk was held back");
@@ -44,7 +45,7 @@ BENCHMARK(RelayChunk)->Arg(1)->Arg(8);
 
 /// Frames that arrive in two pieces.
 void RelayHalves(benchmark::State& state) {
-  route::ChatRelay relay;
+  route::StreamRelay relay;
   const std::string_view first = kFrame.substr(0, kFrame.size() / 2);
   const std::string_view second = kFrame.substr(kFrame.size() / 2);
   for (auto _ : state) {
@@ -66,8 +67,8 @@ void ReadWholeAnswer(benchmark::State& state) {
       R"("},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":4,)"
       R"("total_tokens":11}})";
   for (auto _ : state) {
-    const wire::ChatAnswer answer = wire::ReadChatAnswer(body);
-    if (answer.kind != wire::ChatAnswer::Kind::kGood) state.SkipWithError("the answer is not good");
+    const wire::Answer answer = wire::ReadAnswer(Endpoint::kChatCompletions, body);
+    if (answer.kind != wire::Answer::Kind::kGood) state.SkipWithError("the answer is not good");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(body.size()));
 }

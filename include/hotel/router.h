@@ -25,12 +25,29 @@
 
 namespace hotel {
 
+/// What is asked of a provider directly, for Endpoint::kPassthrough.
+struct PassthroughRequest {
+  std::string provider;         ///< routing form (hyphens)
+  std::string method = "POST";  ///< as the client wrote it
+  /// What follows the provider's name: path with its leading slash, then `?` and the query when
+  /// there is one. Appended to the provider's base URL byte for byte.
+  std::string target;
+  /// Sent as they are, beside the provider's credential: the caller has already left out what must
+  /// not go (credentials, cookies, hop-by-hop fields).
+  HeaderList headers;
+};
+
 /// What a client asked.
 struct RouteRequest {
   Endpoint endpoint = Endpoint::kChatCompletions;
-  /// The JSON body as the client sent it; `model` and `stream` are read from it. Forwarded byte for
-  /// byte except for the value of `model`.
+  /// The body as the client sent it: JSON, or a multipart form where the endpoint takes one.
+  /// `model` and `stream` are read from it. Forwarded byte for byte except for the value of `model`
+  /// and, for a chat stream, `stream_options.include_usage` (decisions, 7).
   std::shared_ptr<const std::string> body;
+  /// The client's Content-Type; needed for multipart forms (the boundary), else without effect.
+  std::string content_type;
+  /// Endpoint::kPassthrough only.
+  PassthroughRequest passthrough;
   /// Id under which the record is kept and which the answer carries as `x-hotel-request-id`; empty
   /// = one is made. 1-128 visible ASCII characters, anything else is replaced.
   std::string request_id;
@@ -45,10 +62,11 @@ struct RouteRequest {
 struct AnswerHead {
   int status = 200;
   /// `content-type`, `retry-after` when there is one, and the `x-hotel-*` fields. Never upstream
-  /// headers other than the content type.
+  /// headers other than the content type and, for binary answers, the content disposition; the
+  /// passthrough endpoint relays more (docs/sidecar.md).
   HeaderList headers;
-  /// True: the body arrives piece by piece (SSE). False: the whole body follows in one OnBody or
-  /// one OnWholeBody.
+  /// True: the body arrives piece by piece (SSE, binary). False: the whole body follows in one
+  /// OnBody or one OnWholeBody.
   bool streaming = false;
 };
 
@@ -57,6 +75,9 @@ struct AnswerEnd {
   /// False when the answer is not whole: it ends with an error event, or the client had left.
   bool complete = true;
   ErrorKind error_kind = ErrorKind::kNone;
+  /// It is not complete and no byte of it tells: whoever frames the body must let the end be missed
+  /// (sound, pictures, coded streams, the passthrough).
+  bool cut = false;
 };
 
 /// Receives one answer: OnHead exactly once (never when the call was cancelled before it), OnBody
@@ -133,6 +154,7 @@ struct RouterDeps {
   InflightLimiter* limiter = nullptr;               ///< may be null: nothing is limited
   CapLedger* ledger = nullptr;                      ///< may be null
   const SettingsSource* settings = nullptr;
+  EventSink* events = nullptr;  ///< gets a note of every failover and skip, for logs
   RequestLog* log = nullptr;
   /// Names that stand for lists of targets. Without contradictions: a source once, no cycles.
   std::vector<VirtualModelSpec> virtual_models;

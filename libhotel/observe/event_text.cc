@@ -31,14 +31,6 @@ std::string_view SeverityName(Event::Severity severity) {
   return "";
 }
 
-std::string_view EndpointName(Endpoint endpoint) {
-  switch (endpoint) {
-    case Endpoint::kChatCompletions:
-      return "chat";
-  }
-  return "";
-}
-
 std::string TrailEntry(const AttemptRecord& attempt) {
   const std::string target = attempt.provider + "/" + attempt.model;
   std::string text;
@@ -61,6 +53,13 @@ std::string TrailEntry(const AttemptRecord& attempt) {
 
 void AddUnlessEmpty(LogLine* line, std::string_view name, std::string_view value) {
   if (!value.empty()) line->Text(name, value);
+}
+
+void AddUsage(LogLine* line, const TokenUsage& usage) {
+  line->Number("tokens_prompt", usage.prompt).Number("tokens_completion", usage.completion);
+  if (usage.cached != 0) line->Number("tokens_cached", usage.cached);
+  if (usage.reasoning != 0) line->Number("tokens_reasoning", usage.reasoning);
+  if (usage.estimated) line->Flag("tokens_estimated", true);
 }
 
 void AddValues(LogLine* line, const std::vector<std::pair<std::string, Event::Value>>& values) {
@@ -110,6 +109,7 @@ std::string RecordLine(const RequestRecord& record) {
   AddUnlessEmpty(&line, "error", record.error_message);
   line.Number("duration_ms", Milliseconds(record.duration));
   if (record.ttft) line.Number("ttft_ms", Milliseconds(*record.ttft));
+  if (record.usage) AddUsage(&line, *record.usage);
 
   std::int64_t contacted = 0;
   std::string trail;

@@ -9,21 +9,16 @@
 #include "libhotel/base/strings.h"
 #include "libhotel/decide/spans.h"
 #include "libhotel/decide/verdict.h"
-#include "libhotel/wire/chat.h"
+#include "libhotel/route/outgoing.h"
 #include "libhotel/wire/errors.h"
 #include "libhotel/wire/hidden_error.h"
-#include "libhotel/wire/upstream.h"
 
 namespace hotel::route {
 namespace {
 
 using EndKind = decide::AttemptEnd::Kind;
 
-bool IsJson(std::string_view content_type) {
-  return base::StartsWith(base::Lower(content_type), "application/json");
-}
-
-bool IsSuccess(int status) { return status >= 200 && status <= 299; }
+constexpr std::string_view kDisposition = "content-disposition";
 
 constexpr std::size_t kDetailBytes = 160;
 /// To here the buffer of an answer whose length is not known grows by doubling; then it takes room
@@ -43,28 +38,23 @@ std::size_t AnnouncedLength(const HeaderList& headers) {
 
 Attempt::Attempt(AttemptOwner* owner, const Loop* loop, int index, const Candidate& candidate)
     : owner_(owner), loop_(loop), index_(index), candidate_(candidate) {
-  try_.emplace();
+  try_.emplace(wire::Dialect::kPlain, false);
 }
 
-absl::Status Attempt::Start(Dispatcher& dispatcher, const std::shared_ptr<const std::string>& body,
-                            const wire::RequestPeek& peek, Endpoint endpoint,
-                            std::string_view idempotency_key, Duration connect_timeout) {
-  streaming_asked_ = peek.stream;
-  auto headers = wire::UpstreamHeaders(*candidate_.provider, peek.stream);
-  if (!headers.ok()) return headers.status();
-  UpstreamRequest request;
-  request.url = wire::UpstreamUrl(*candidate_.provider, endpoint);
-  request.headers = *std::move(headers);
-  if (!idempotency_key.empty()) {
-    request.headers.push_back({"idempotency-key", std::string(idempotency_key)});
-  }
-  request.body = wire::WithModel(body, peek, candidate_.model);
-  request.connect_timeout = connect_timeout;
-  request.transport = candidate_.provider->transport;
-  try_.emplace();
+absl::Status Attempt::Start(Dispatcher& dispatcher, const RouteRequest& request,
+                            const wire::RequestPeek& peek, std::string_view idempotency_key,
+                            Duration connect_timeout) {
+  endpoint_ = request.endpoint;
+  streaming_asked_ = peek.stream && !plain();
+  auto outgoing = MakeOutgoing(request, peek, candidate_, idempotency_key);
+  if (!outgoing.ok()) return outgoing.status();
+  outgoing->connect_timeout = connect_timeout;
+  outgoing->transport = candidate_.provider->transport;
+  try_.emplace(wire::DialectOf(endpoint_), AsksForUsage(request, peek, candidate_));
+  record.usage.reset();
   record.detail.clear();
   ++tries_;
-  try_->exchange = dispatcher.Start(std::move(request), this);
+  try_->exchange = dispatcher.Start(*std::move(outgoing), this);
   return absl::OkStatus();
 }
 
@@ -75,22 +65,36 @@ void Attempt::OnHead(int status, HeaderList headers) {
   try_->content_encoding = FindHeader(headers, "content-encoding");
   if (base::EqualsIgnoreCase(try_->content_encoding, "identity")) try_->content_encoding.clear();
   try_->nothing_remaining = StatesNothingRemaining(headers);
-  if (!IsSuccess(status)) {
+  if (endpoint_ == Endpoint::kPassthrough) {
+    try_->mode = Mode::kRaw;
+    try_->error_limit = kMaxOtherError;
+    try_->headers = std::move(headers);
+  } else if (!success()) {
     try_->mode = Mode::kError;
     const bool forwardable =
         decide::IsPayloadStatus(status) ||
         candidate_.settings->failover.error_body == FailoverSettings::ErrorBody::kProvider;
     try_->error_limit = forwardable ? kMaxForwardableError : kMaxOtherError;
-    try_->error_headers = std::move(headers);
     try_->error_body_deadline = loop_->Now() + kErrorBodyTime;
-  } else if (streaming_asked_ && !IsJson(try_->content_type) && status != 204 && status != 205) {
-    // Whatever is not plainly JSON is read as a stream: providers mislabel SSE (F077).
-    try_->mode = try_->content_encoding.empty() ? Mode::kStream : Mode::kOpaque;
+    try_->headers = std::move(headers);
   } else {
-    try_->mode = Mode::kBuffer;
-    try_->body.reserve(std::min(AnnouncedLength(headers), kMaxAnswerBytes));
+    try_->mode = ModeOfAnswer();
+    if (try_->mode == Mode::kBuffer) {
+      try_->body.reserve(std::min(AnnouncedLength(headers), kMaxAnswerBytes));
+    }
+    const std::string_view disposition = FindHeader(headers, kDisposition);
+    if (plain() && !disposition.empty()) {
+      try_->headers.push_back({std::string(kDisposition), std::string(disposition)});
+    }
   }
   owner_->OnAttemptHead(*this, status);
+}
+
+void Attempt::KeepRefusal() {
+  if (try_->over || try_->mode != Mode::kRaw) return;
+  try_->mode = Mode::kError;
+  try_->error_limit = kMaxForwardableError;
+  try_->error_body_deadline = loop_->Now() + kErrorBodyTime;
 }
 
 Flow Attempt::OnBody(std::string_view bytes) {
@@ -108,12 +112,15 @@ Flow Attempt::OnBody(std::string_view bytes) {
       if (StreamMoved() && try_->relay.stopped()) StreamEnded(true);
       break;
     case Mode::kOpaque:
-      if (committed_) {
-        owner_->OnAttemptProgress(*this);
-      } else {
-        owner_->OnAttemptOutput(*this);
+      try_->line_bytes += bytes.size();
+      PassOn(bytes);
+      break;
+    case Mode::kRaw:
+      // The words of a refusal are kept for the verdict.
+      if (!success() && try_->body.size() < try_->error_limit) {
+        try_->body.append(bytes.substr(0, try_->error_limit - try_->body.size()));
       }
-      if (!try_->over) owner_->OnAttemptBytes(bytes);
+      PassOn(bytes);
       break;
     case Mode::kBuffer:
       Collect(bytes);
@@ -128,6 +135,16 @@ Flow Attempt::OnBody(std::string_view bytes) {
       break;
   }
   return Flow::kContinue;
+}
+
+void Attempt::PassOn(std::string_view bytes) {
+  if (bytes.empty()) return;
+  if (committed_) {
+    owner_->OnAttemptProgress(*this);
+  } else {
+    owner_->OnAttemptOutput(*this);
+  }
+  if (committed_ && !try_->over) owner_->OnAttemptBytes(bytes);
 }
 
 void Attempt::Collect(std::string_view bytes) {
@@ -196,13 +213,6 @@ void Attempt::NoteProgress(std::string_view bytes) {
   }
 }
 
-std::string_view Attempt::closing() const noexcept {
-  const ChatRelay& relay = try_->relay;
-  if (try_->mode != Mode::kStream) return {};
-  if (relay.done()) return relay.inside_event() ? "\n\n" : "";
-  return relay.inside_event() ? "\n\ndata: [DONE]\n\n" : "data: [DONE]\n\n";
-}
-
 void Attempt::Commit() {
   committed_ = true;
   try_->line_start = loop_->Now();
@@ -219,54 +229,6 @@ void Attempt::Forward(std::string_view bytes) {
   }
 }
 
-void Attempt::StreamEnded(bool clean) {
-  if (try_->relay.error()) {
-    try_->body =
-        try_->relay.error_data();  // a hidden refusal of the payload is forwarded like a real one
-    End(committed_ ? EndKind::kStreamError : EndKind::kHiddenError, try_->relay.error_status());
-    return;
-  }
-  // A stream that has given its finish_reason is whole; only the terminator is missing.
-  if (try_->relay.done() || try_->relay.finish_reason()) {
-    if (!try_->relay.any_frame()) {
-      End(EndKind::kEmptyStream, try_->status);
-    } else {
-      End(try_->relay.output() ? EndKind::kAnswer : EndKind::kEmptyCharged, try_->status);
-    }
-    return;
-  }
-  End(clean && !try_->relay.any_frame() ? EndKind::kEmptyStream : EndKind::kStreamCut,
-      try_->status);
-}
-
-void Attempt::AnswerEnded() {
-  if (try_->status == 204 || try_->status == 205) {
-    try_->body.clear();
-    return End(EndKind::kEmptyCharged, try_->status);
-  }
-  // An encoding that cannot be read is no evidence of an empty answer (F147).
-  if (!try_->content_encoding.empty()) return End(EndKind::kAnswer, try_->status);
-  if (candidate_.provider->type == "minimax") {
-    if (const auto error = wire::ReadMinimaxEnvelope(try_->body)) {
-      return End(EndKind::kHiddenError, error->status);
-    }
-  }
-  const wire::ChatAnswer answer = wire::ReadChatAnswer(try_->body);
-  switch (answer.kind) {
-    case wire::ChatAnswer::Kind::kGood:
-    case wire::ChatAnswer::Kind::kEmptyServed:
-      return End(EndKind::kAnswer, try_->status);
-    case wire::ChatAnswer::Kind::kEmptyCharged:
-      return End(EndKind::kEmptyCharged, try_->status);
-    case wire::ChatAnswer::Kind::kEmpty:
-      return End(EndKind::kEmptyAnswer, try_->status);
-    case wire::ChatAnswer::Kind::kHiddenError:
-      return End(EndKind::kHiddenError, answer.error_status);
-    case wire::ChatAnswer::Kind::kUndecodable:
-      return End(EndKind::kBadAnswer, try_->status);
-  }
-}
-
 void Attempt::OnDone(const ExchangeResult& result) {
   try_->exchange_done = true;
   if (!try_->over) {
@@ -275,15 +237,18 @@ void Attempt::OnDone(const ExchangeResult& result) {
       record.detail = wire::SanitizeDetail(
           std::string(TransportErrorName(result.error)) + ": " + result.detail, {}, kDetailBytes);
     }
-    if (try_->mode == Mode::kStream && (clean || committed_ || try_->relay.finish_reason())) {
+    if (try_->mode == Mode::kStream && (clean || committed_ || try_->relay.finished())) {
       if (clean) try_->relay.Finish();
       if (StreamMoved()) StreamEnded(clean);
-    } else if (try_->mode == Mode::kOpaque && committed_) {
-      End(clean ? EndKind::kAnswer : EndKind::kStreamCut, try_->status);
     } else if (try_->mode == Mode::kError) {
+      try_->whole_refusal = clean;
       End(EndKind::kHttpError, try_->status);
+    } else if (!clean && committed_) {
+      End(EndKind::kStreamCut, try_->status);
+    } else if (clean && try_->mode == Mode::kRaw) {
+      End(EndKind::kPassedOn, try_->status);
     } else if (clean && try_->mode == Mode::kOpaque) {
-      End(EndKind::kEmptyStream, try_->status);
+      OpaqueEnded();
     } else if (clean) {
       AnswerEnded();
     } else {
@@ -293,21 +258,6 @@ void Attempt::OnDone(const ExchangeResult& result) {
     }
   }
   owner_->OnAttemptIdle(*this);
-}
-
-void Attempt::End(EndKind kind, int status) {
-  try_->over = true;
-  try_->error_body_deadline.reset();
-  if (try_->mode == Mode::kError || kind == EndKind::kHiddenError ||
-      kind == EndKind::kStreamError) {
-    record.detail =
-        wire::SanitizeDetail(try_->body, candidate_.provider->api_key.Reveal(), kDetailBytes);
-  }
-  // What has ended well may finish its exchange, so that the connection can serve again; whatever
-  // else still sends is stopped.
-  const bool well = kind == EndKind::kAnswer || kind == EndKind::kEmptyCharged;
-  if (!try_->exchange_done && !well) try_->exchange->Cancel();
-  owner_->OnAttemptEnd(*this, {kind, status, TransportError::kNone, TransportPhase::kBody});
 }
 
 void Attempt::Cancel() {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "libhotel/route/outgoing.h"
 #include "libhotel/route/refusal_reader.h"
+#include "libhotel/wire/endpoints.h"
 #include "libhotel/wire/upstream.h"
 
 namespace hotel::route {
@@ -39,27 +41,51 @@ void CallState::Begin() {
   settings_ = deps_.settings->Current();
   snapshot_ = deps_.groups->Snapshot();
   const TimePoint now = deps_.loop->Now();
-  route_ = Resolve(peek_->model, *snapshot_, *settings_, *deps_.breaker, parts_->virtuals, now);
+  route_ = Resolve({peek_->model, request_.endpoint}, *snapshot_, *settings_, *deps_.breaker,
+                   parts_->virtuals, now);
+  NoteSkips();
   if (route_.refusal) return Refuse(*route_.refusal);
+  // Where this endpoint does not fail over, the first candidate is the route.
+  if (route_.candidates.size() > 1 &&
+      !settings_->global.failover.endpoints.Contains(request_.endpoint)) {
+    route_.candidates.resize(1);
+  }
+  machine_ = std::make_unique<decide::AttemptMachine>(MakePlan());
+  Drive(decide::Begin{});
+}
+
+void CallState::NoteSkips() {
+  for (const UnfitCandidate& unfit : route_.unfit) {
+    AddSkip(unfit.candidate, unfit.reason, BreakerEffect::kSkipped, ErrorKind::kNone);
+    TellSkip(unfit.candidate, unfit.reason);
+  }
   for (const SkippedCandidate& skip : route_.skipped) {
     AddSkip(skip.candidate, SkipDetail(skip.block.provider_wide), BreakerEffect::kSkipped,
             ErrorKind::kNone);
+    TellSkip(skip.candidate, "circuit breaker open");
   }
+}
 
+decide::Plan CallState::MakePlan() const {
+  const bool plain = wire::DialectOf(request_.endpoint) == wire::Dialect::kPlain;
+  const bool vectors =
+      request_.endpoint == Endpoint::kEmbeddings || request_.endpoint == Endpoint::kRerank;
   decide::Plan plan;
   for (const Candidate& candidate : route_.candidates)
     plan.candidates.push_back({candidate.settings});
   // A route of one runs under its provider's own options.
   plan.settings = route_.direct ? route_.candidates.front().settings : &settings_->global;
-  plan.streaming = peek_->stream;
+  plan.streaming = peek_->stream && !plain;
+  plan.long_running = plain && !vectors;
+  plan.races = request_.endpoint == Endpoint::kChatCompletions;
+  plan.replay_safe = IsReplaySafe(request_);
   plan.arrival = arrival_;
   plan.seed = seed_;
   plan.direct = route_.direct;
   plan.skipped_open = static_cast<int>(route_.skipped.size());
   for (const SkippedCandidate& skip : route_.skipped) plan.skipped_pinned += skip.block.pinned;
   plan.earliest_retry = route_.earliest_retry();
-  machine_ = std::make_unique<decide::AttemptMachine>(std::move(plan));
-  Drive(decide::Begin{});
+  return plan;
 }
 
 void CallState::RefuseShutdown() {
@@ -128,8 +154,8 @@ void CallState::Do(const decide::StartAttempt& action) {
   if (keyed_candidate_ < 0 || keyed_candidate_ == action.candidate) {
     key = wire::UsableIdempotencyKey(request_.idempotency_key);
   }
-  const absl::Status status = attempt.Start(*deps_.dispatcher, request_.body, *peek_,
-                                            request_.endpoint, key, action.connect_timeout);
+  const absl::Status status =
+      attempt.Start(*deps_.dispatcher, request_, *peek_, key, action.connect_timeout);
   if (!status.ok()) {
     if (first_try) attempt.record.detail = std::string(status.message());
     return Drive(decide::Unsendable{action.attempt});
@@ -158,12 +184,15 @@ void CallState::Do(const decide::ReportVerdict& action) {
   record.error_kind = action.kind;
   // An attempt that was admitted when the deadline had passed was never started.
   if (attempt.started_at != TimePoint{}) record.duration = now - attempt.started_at;
-  if (attempt.streaming()) record.ttft = ttft_;
+  if (attempt.event_stream()) record.ttft = ttft_;
   record.hedged = action.hedged;
   if (!action.settled) record.breaker = attempt.permit.Report(action.report, now);
   EndSlot(attempt, action, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
+  record.usage = UsageOf(attempt);
   record_.attempts.push_back(record);
+  failure_untold_ = action.kind != ErrorKind::kNone;
+  failed_at_ = now;
 }
 
 // --- events of attempts -------------------------------------------------------------------------
@@ -171,6 +200,11 @@ void CallState::Do(const decide::ReportVerdict& action) {
 void CallState::OnAttemptHead(Attempt& attempt, int status) {
   if (attempt.nothing_remaining() && attempt.slot.valid()) {
     attempt.slot.NoneRemaining(deps_.loop->Now());
+  }
+  // The passthrough hands a refusal on as it comes, unless the same call is about to be repeated.
+  if (request_.endpoint == Endpoint::kPassthrough && (status < 200 || status > 299) &&
+      machine_->MayRepeat(attempt.index(), status)) {
+    attempt.KeepRefusal();
   }
   Drive(decide::HeadSeen{attempt.index(), status});
 }

@@ -34,7 +34,7 @@ struct RouterParts {
 /// Belongs to the loop thread from Begin on. Kept alive by its router until `idle()`.
 class CallState final : public AttemptOwner, public std::enable_shared_from_this<CallState> {
  public:
-  /// `peek` is what PeekRequest said about the body; an error is answered with 400. `on_change` is
+  /// `peek` is what was read of the request; an error is answered with 400. `on_change` is
   /// called (on the loop thread, possibly from inside a callback of an exchange) when the call has
   /// finished and again when it becomes idle.
   CallState(std::shared_ptr<RouterParts> parts, RouteRequest request,
@@ -81,8 +81,11 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void Do(const decide::WaitForSlot& action);
   void Do(const decide::Finish& action);
 
+  void NoteSkips();
+  decide::Plan MakePlan() const;
+
   // What an attempt must hold (call_admission.cc).
-  static std::string SkipDetail(bool provider_wide);
+  static std::string_view SkipDetail(bool provider_wide);
   bool AcquireSlot(Attempt& attempt, int candidate, TimePoint now);
   void EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now);
   void TakeSlot();
@@ -93,13 +96,24 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   Attempt& At(int index);
   void EnsureAttempt(int index, int candidate);
 
-  // The answer and the record (call_answer.cc).
+  // The answer (call_answer.cc).
   void Refuse(const decide::TerminalAnswer& answer);
-  void WriteHead(int status, std::string_view content_type, std::optional<int> retry_after,
-                 const Attempt* attempt, bool streaming);
+  AnswerHead MakeHead(int status, const Attempt* attempt) const;
+  void WriteHead(AnswerHead head);
+  void WriteOwnHead(int status, std::optional<int> retry_after, const Attempt* attempt);
+  void WriteProviderHead(const Attempt& attempt);
+  void WriteServed(const decide::Finish& action, Attempt& attempt);
+  void WriteBroken(const decide::TerminalAnswer& answer, Attempt& attempt);
+  void WriteRefusal(const decide::TerminalAnswer& answer, Attempt& attempt);
   void WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt);
+
+  // The log and the record (call_record.cc).
+  void TellSkip(const Candidate& candidate, std::string_view why);
+  void TellFailover();
+  std::optional<TokenUsage> UsageOf(const Attempt& attempt);
+  std::int64_t PromptEstimate();
   void Complete(const AnswerEnd& end, int status, std::string message, const Attempt* attempt);
-  void AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
+  void AddSkip(const Candidate& candidate, std::string_view detail, BreakerEffect effect,
                ErrorKind kind);
 
   std::shared_ptr<RouterParts> parts_;
@@ -132,6 +146,9 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   std::vector<bool> busy_noted_;   // by candidate: its record has the skip
   int sent_status_ = 0;            // 0 = no head yet
   std::optional<Duration> ttft_;
+  std::optional<std::int64_t> prompt_estimate_;
+  TimePoint failed_at_{};
+  bool failure_untold_ = false;  // the last record's attempt failed, and nobody was asked since
   RequestRecord record_;
 };
 

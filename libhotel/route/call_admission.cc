@@ -5,11 +5,12 @@
 
 namespace hotel::route {
 
-std::string CallState::SkipDetail(bool provider_wide) {
+std::string_view CallState::SkipDetail(bool provider_wide) {
   return provider_wide ? "provider skipped" : "circuit open";
 }
 
 void CallState::Do(const decide::AskAdmission& action) {
+  TellFailover();
   EnsureAttempt(action.attempt, action.candidate);
   slot_wait_ = {};
   Attempt& attempt = At(action.attempt);
@@ -27,7 +28,7 @@ void CallState::Do(const decide::AskAdmission& action) {
     if (!admission.admitted()) {
       const bool capacity = admission.refusal == Refusal::kCapacity;
       AddSkip(candidate,
-              capacity ? "circuit capacity exhausted"
+              capacity ? std::string_view("circuit capacity exhausted")
                        : SkipDetail(admission.refusal == Refusal::kProviderOpen),
               BreakerEffect::kSkipped, ErrorKind::kNone);
       using Why = decide::Refused::Why;
@@ -99,19 +100,6 @@ void CallState::EndSlot(Attempt& attempt, const decide::ReportVerdict& action, T
   if (action.cut) return attempt.slot.EndSaturated(*action.cut, now);
   if (attempt.tries() == 0) return attempt.slot.End(SlotEnd::kUnused, now);
   attempt.slot.End(action.clean ? SlotEnd::kClean : SlotEnd::kUnclean, now);
-}
-
-void CallState::AddSkip(const Candidate& candidate, std::string detail, BreakerEffect effect,
-                        ErrorKind kind) {
-  AttemptRecord skip;
-  skip.attempt = -1;
-  skip.provider_id = candidate.provider->id;
-  skip.provider = candidate.provider->routing_name;
-  skip.model = candidate.model;
-  skip.detail = std::move(detail);
-  skip.error_kind = kind;
-  skip.breaker = effect;
-  record_.attempts.push_back(std::move(skip));
 }
 
 }  // namespace hotel::route

@@ -59,7 +59,7 @@ class EndedCall final : public Call {
   std::string id_;
 };
 
-std::unique_ptr<Call> RefuseClosed(StreamSink& sink) {
+std::unique_ptr<Call> RefuseClosed(Endpoint endpoint, StreamSink& sink) {
   const std::string id = base::NewRequestId();
   decide::Finish closed;
   closed.reason = decide::Finish::Reason::kShutdown;
@@ -70,7 +70,8 @@ std::unique_ptr<Call> RefuseClosed(StreamSink& sink) {
   head.headers = {
       {"content-type", "application/json"}, {"x-hotel-request-id", id}, {"x-hotel-attempts", "0"}};
   sink.OnHead(head);
-  sink.OnBody(wire::OpenAiError(answer.status, answer.code, answer.message));
+  sink.OnBody(
+      wire::ErrorBody(wire::DialectOf(endpoint), answer.status, answer.code, answer.message));
   sink.OnEnd({true, answer.kind});
   return std::make_unique<EndedCall>(id);
 }
@@ -87,7 +88,7 @@ class StandardHotel final : public Hotel {
       const std::shared_lock<std::shared_mutex> lock(close_mutex_);
       if (!closed_) return router_->Start(std::move(request), std::move(sink));
     }
-    return RefuseClosed(*sink);
+    return RefuseClosed(request.endpoint, *sink);
   }
 
   Answer Complete(RouteRequest request) override {
@@ -325,6 +326,7 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.limiter = limiter_.get();
   deps.ledger = ledger_.get();
   deps.settings = settings_.get();
+  deps.events = options.events;
   deps.log = options.log;
   deps.virtual_models = *std::move(virtual_models);
   deps.seed = base::RandomSeed();

@@ -6,7 +6,8 @@ using decide::AttemptEnd;
 
 bool IsRefusal(const AttemptEnd& end) noexcept {
   return end.kind == AttemptEnd::Kind::kHttpError || end.kind == AttemptEnd::Kind::kHiddenError ||
-         end.kind == AttemptEnd::Kind::kStreamError;
+         end.kind == AttemptEnd::Kind::kStreamError ||
+         (end.kind == AttemptEnd::Kind::kPassedOn && end.status >= 400);
 }
 
 RateLimitReading ReadRefusal(const RateLimitClassifier& classifier, const CircuitBreaker& breaker,

@@ -28,6 +28,7 @@ void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models) {
   deps.limiter = limiter.get();
   deps.ledger = caps.get();
   deps.settings = &settings;
+  deps.events = &events;
   deps.log = &log;
   deps.virtual_models = std::move(models);
   deps.seed = 7;

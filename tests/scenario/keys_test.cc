@@ -41,7 +41,7 @@ std::string AllHeaders(const testing::SeenRequest& seen) {
 TEST_CASE("F139 each attempt carries its own provider's credential and nothing of the client") {
   Harness h;
   testing::AddProvider(*h.store, "u1", kKey1);
-  testing::AddProvider(*h.store, "u2", kKey2, "anthropic-messages");
+  testing::AddProvider(*h.store, "u2", kKey2, "anthropic");
   testing::AddProvider(*h.store, "u3");
   testing::AddGroup(*h.store, "demo", {"u1/m", "u2/m", "u3/m"});
   h.On("u1", Script::Json(500, "")).On("u2", Script::Json(500, "")).On("u3", Script::Chat("Hi"));

@@ -38,7 +38,9 @@ class RecordingSink : public StreamSink {
 class RecordingEvents : public EventSink {
  public:
   void OnEvent(const Event& event) override { events.push_back(event); }
+  void OnNote(const LogNote& note) override { notes.push_back(note); }
   std::vector<Event> events;
+  std::vector<LogNote> notes;
 };
 
 class RecordingLog : public RequestLog {

@@ -1,4 +1,4 @@
-#include "libhotel/route/chat_relay.h"
+#include "libhotel/route/stream_relay.h"
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ const std::string kDone = "data: [DONE]\n\n";
 
 /// Feeds `stream` in pieces of `size`, committing as soon as output is seen; returns what was
 /// forwarded.
-std::string Relay(ChatRelay& relay, std::string_view stream, std::size_t size) {
+std::string Relay(StreamRelay& relay, std::string_view stream, std::size_t size) {
   std::string out;
   for (std::size_t at = 0; at < stream.size(); at += size) {
     relay.Feed(stream.substr(at, size));
@@ -38,10 +38,10 @@ TEST_CASE("relay forwards a stream byte for byte in any chunking (decisions 5)")
                              "event: x\r\ndata: {\"choices\":[]}\r\n\r\n" + Content("b") + kFinish +
                              kDone;
   for (std::size_t size = 1; size <= stream.size(); ++size) {
-    ChatRelay relay;
+    StreamRelay relay;
     CHECK(Relay(relay, stream, size) == stream);
     CHECK(relay.done());
-    CHECK(relay.finish_reason());
+    CHECK(relay.finished());
     CHECK_FALSE(relay.inside_event());
   }
 }
@@ -49,7 +49,7 @@ TEST_CASE("relay forwards a stream byte for byte in any chunking (decisions 5)")
 TEST_CASE("relay stops behind [DONE] and drops what follows") {
   const std::string stream = Content("a") + kDone;
   for (std::size_t size = 1; size <= stream.size() + 5; ++size) {
-    ChatRelay relay;
+    StreamRelay relay;
     CHECK(Relay(relay, stream + ": keepalive\n\n", size) == stream);
   }
 }
@@ -58,7 +58,7 @@ TEST_CASE("relay never ends inside an event when the stream is cut at any byte")
   const std::string stream = kRole + Content("one") + Content("two") + Content("three");
   for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{7}, stream.size()}) {
-      ChatRelay relay;
+      StreamRelay relay;
       const std::string out = Relay(relay, std::string_view(stream).substr(0, cut), size);
       INFO("cut " << cut << " size " << size);
       CHECK_FALSE(relay.inside_event());
@@ -70,7 +70,7 @@ TEST_CASE("relay never ends inside an event when the stream is cut at any byte")
 }
 
 TEST_CASE("relay holds nothing forwardable back before the commit and hands it out at once") {
-  ChatRelay relay;
+  StreamRelay relay;
   relay.Feed(kRole);
   CHECK_FALSE(relay.output());
   CHECK(relay.any_frame());
@@ -81,7 +81,7 @@ TEST_CASE("relay holds nothing forwardable back before the commit and hands it o
 }
 
 TEST_CASE("relay sees an error frame and forwards it once (decisions 10)") {
-  ChatRelay relay;
+  StreamRelay relay;
   const std::string error = "data: {\"error\":{\"code\":503,\"message\":\"x\"}}\n\n";
   const std::string stream = Content("a") + error;
   CHECK(Relay(relay, stream + Content("never"), 9) == stream);
@@ -90,8 +90,8 @@ TEST_CASE("relay sees an error frame and forwards it once (decisions 10)") {
 }
 
 TEST_CASE("relay passes an event larger than the hold limit on piece by piece (F057)") {
-  const std::string big = Content(std::string(3 * ChatRelay::kHoldLimit, 'x'));
-  ChatRelay relay;
+  const std::string big = Content(std::string(3 * StreamRelay::kHoldLimit, 'x'));
+  StreamRelay relay;
   std::string out;
   std::size_t most_held = 0;
   std::size_t fed = 0;
@@ -106,12 +106,12 @@ TEST_CASE("relay passes an event larger than the hold limit on piece by piece (F
     if (at + 4096 < big.size() && out.size() > 0) CHECK(relay.inside_event());
   }
   CHECK(out == big);
-  CHECK(most_held <= ChatRelay::kHoldLimit + 4096);
+  CHECK(most_held <= StreamRelay::kHoldLimit + 4096);
   CHECK_FALSE(relay.inside_event());
 }
 
 TEST_CASE("relay counts an unterminated last event at a clean end (F059)") {
-  ChatRelay relay;
+  StreamRelay relay;
   relay.Feed(Content("a") + "data: [DONE]");
   std::string out(relay.Take());
   CHECK_FALSE(relay.done());
