@@ -111,7 +111,7 @@ std::string MetricsMarkdown() {
       "`GET /metrics` of `hoteld` answers in Prometheus' text format (0.0.4). It wants the admin "
       "token, or the one in\n`METRICS_TOKEN` when that is set ([the sidecar](sidecar.md#metrics)). "
       "No series holds a key, a request id or\nanything of a prompt or an answer. "
-      "`examples/grafana-dashboard.json` shows most of what is here.\n\n"
+      "`examples/grafana-dashboard.json` shows all of it.\n\n"
       "This page is generated from the table in `server/metric_table.cc`.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";
   for (const MetricRow& row : kRows) {
