@@ -8,7 +8,14 @@
 namespace hotel::route {
 
 bool StreamRelay::OnEvent(const wire::SseEvent& event, Ranges* hidden) {
-  if (!event.has_data) return true;
+  if (!event.has_data) {
+    // A block that breaks off in front of its data is no more than its name; that may be the name
+    // of the end which did not come.
+    if (finishing_ && dialect_ != wire::Dialect::kPlain) {
+      hidden->push_back({splitter_.block_start(), event.end_offset});
+    }
+    return true;
+  }
   const wire::StreamFrame frame = wire::ReadStreamFrame(dialect_, event.name, event.data);
   finished_ |= frame.finished;
   if (frame.usage) wire::MergeUsage(*frame.usage, &usage_);

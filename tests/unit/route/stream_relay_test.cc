@@ -122,4 +122,97 @@ TEST_CASE("relay counts an unterminated last event at a clean end (F059)") {
   CHECK(relay.inside_event());
 }
 
+namespace {
+
+const std::string kUsage =
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\n";
+
+}  // namespace
+
+TEST_CASE("F065 relay takes usage events out in any chunking, and nothing else") {
+  const std::string shown = kRole + Content("a") + ": ping\n\n" + Content("b") + kFinish;
+  const std::string stream = kUsage + kRole + kUsage + Content("a") + kUsage + ": ping\n\n" +
+                             Content("b") + kFinish + kUsage + kUsage + kDone;
+  for (std::size_t size = 1; size <= stream.size(); ++size) {
+    StreamRelay relay(wire::Dialect::kChat, true);
+    INFO("pieces of " << size);
+    CHECK(Relay(relay, stream, size) == shown + kDone);
+    CHECK(relay.done());
+    REQUIRE(relay.usage().has_value());
+    CHECK(relay.usage()->prompt == 3);
+    StreamRelay open(wire::Dialect::kChat, false);
+    CHECK(Relay(open, stream, size) == stream);
+    CHECK(open.usage() == relay.usage());
+  }
+}
+
+TEST_CASE("F065 relay lets the rest of a usage event follow when its beginning is out") {
+  StreamRelay relay(wire::Dialect::kChat, true);
+  relay.Feed(Content("a"));
+  std::string out(relay.Take());
+  std::string large = kUsage;
+  large.insert(6, std::string(2 * StreamRelay::kHoldLimit, ' '));
+  relay.Feed(large.substr(0, large.size() - 9));
+  out += relay.Take();
+  relay.Feed(large.substr(large.size() - 9) + kUsage + Content("b"));
+  out += relay.Take();
+  CHECK((out == Content("a") + large + Content("b")));
+}
+
+TEST_CASE("F065 relay takes out a last usage event without its blank line") {
+  StreamRelay relay(wire::Dialect::kChat, true);
+  relay.Feed(Content("a") + kFinish + kUsage.substr(0, kUsage.size() - 2));
+  std::string out(relay.Take());
+  relay.Finish();
+  out += relay.Take();
+  CHECK(out == Content("a") + kFinish);
+  CHECK(relay.usage().has_value());
+  CHECK_FALSE(relay.inside_event());
+}
+
+TEST_CASE("F059 relay drops half an event at a clean end, unless nobody knows its dialect") {
+  const std::string typed =
+      "event: content_block_delta\ndata: {\"type\":\"content_block_delta\","
+      "\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n";
+  for (const std::string& half :
+       {std::string("event: message_stop\n"), std::string("data: {\"type\":\"mess"),
+        std::string("event: message_stop\ndata: {")}) {
+    for (const auto dialect : {wire::Dialect::kMessages, wire::Dialect::kPlain}) {
+      StreamRelay relay(dialect);
+      relay.Feed(typed + half);
+      std::string out(relay.Take());
+      relay.Finish();
+      out += relay.Take();
+      CHECK(out == (dialect == wire::Dialect::kPlain ? typed + half : typed));
+      CHECK_FALSE(relay.done());
+    }
+  }
+}
+
+TEST_CASE("relay ends each dialect where its terminator stands") {
+  const auto done = [](wire::Dialect dialect, std::string_view stream) {
+    StreamRelay relay(dialect);
+    relay.Feed(stream);
+    return relay.done();
+  };
+  const std::string stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+  const std::string completed =
+      "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\"}}\n\n";
+  CHECK(done(wire::Dialect::kMessages, stop));
+  CHECK_FALSE(done(wire::Dialect::kChat, completed));
+  CHECK(done(wire::Dialect::kResponses, completed));
+  CHECK(done(wire::Dialect::kChat, kDone));
+  CHECK_FALSE(done(wire::Dialect::kMessages, kFinish));
+}
+
+TEST_CASE("relay takes a last event that holds the whole answer for an answer") {
+  StreamRelay relay(wire::Dialect::kResponses);
+  relay.Feed(
+      "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"output\":[{"
+      "\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"Hi\"}]}]}}\n\n");
+  CHECK(relay.done());
+  CHECK(relay.any_frame());
+  CHECK(relay.output());
+}
+
 }  // namespace hotel::route
