@@ -91,7 +91,7 @@ class LogReader {
  public:
   static constexpr std::size_t kMostPerPage = 200;
   static constexpr std::size_t kMostSkipped = 100000;
-  static constexpr std::int64_t kMostCounted = 100000;
+  static constexpr std::int64_t kMostCounted = 10000;
 
   virtual ~LogReader() = default;
 

@@ -1,5 +1,6 @@
 #include "libhotel/store/log_query.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -68,32 +69,69 @@ absl::StatusOr<std::vector<LogEntry>> ReadEntries(absl::StatusOr<Statement> stat
   }
 }
 
-/// A query being put together: what it reads from, and under which conditions.
+/// One filter: a condition on a row that an index answers.
+struct Condition {
+  std::string lookup;   ///< the condition, on `r` or on `a`
+  std::string compare;  ///< the same in a form that leaves the index out of consideration
+  std::vector<SqlValue> args;
+  bool of_attempt = false;  ///< `a` is an attempt of the row
+};
+
+/// The filters that are set, the ones that tell more rows apart first.
+std::vector<Condition> ConditionsOf(const LogFilter& filter) {
+  std::vector<Condition> conditions;
+  Condition attempt;
+  attempt.of_attempt = true;
+  if (!filter.attempt_provider_id.empty()) {
+    attempt.lookup = "a.provider_id = ?";
+    attempt.args.emplace_back(filter.attempt_provider_id);
+  }
+  if (filter.attempt_status) {
+    attempt.lookup += attempt.lookup.empty() ? "a.status = ?" : " AND a.status = ?";
+    attempt.args.emplace_back(std::int64_t{*filter.attempt_status});
+  }
+  if (!attempt.lookup.empty()) {
+    attempt.compare =
+        fmt::format("EXISTS (SELECT 1 FROM request_attempts AS a WHERE a.log_seq = r.seq AND +{})",
+                    attempt.lookup);
+    conditions.push_back(std::move(attempt));
+  }
+  const auto add = [&conditions](std::string_view expression, SqlValue value) {
+    // A plus in front keeps an index out of consideration.
+    conditions.push_back({fmt::format("{} = ?", expression),
+                          fmt::format("+({}) = ?", expression),
+                          {std::move(value)}});
+  };
+  if (!filter.model_id.empty()) add("r.model_id", filter.model_id);
+  if (!filter.provider_id.empty()) add("r.provider_id", filter.provider_id);
+  if (filter.status) add("r.status_code", std::int64_t{*filter.status});
+  if (!filter.key_name.empty()) add("r.virtual_key_name", filter.key_name);
+  if (filter.status_class) add("r.status_code / 100", std::int64_t{*filter.status_class});
+  if (!filter.endpoint.empty()) add("r.endpoint_type", filter.endpoint);
+  return conditions;
+}
+
+/// `SELECT <instant>, <number> FROM ... WHERE ...` for the rows a filter lets pass, each once.
 class Selection {
  public:
-  explicit Selection(const LogFilter& filter)
-      : by_attempt_(!filter.attempt_provider_id.empty() || filter.attempt_status) {
-    if (!filter.attempt_provider_id.empty()) Attempt("provider_id", filter.attempt_provider_id);
-    if (filter.attempt_status) Attempt("status", std::int64_t{*filter.attempt_status});
-    // The first one that is set is looked up by its index, the others are compared: what tells
-    // more rows apart comes first.
-    if (!filter.model_id.empty()) Row("r.model_id", filter.model_id);
-    if (!filter.provider_id.empty()) Row("r.provider_id", filter.provider_id);
-    if (filter.status) Row("r.status_code", std::int64_t{*filter.status});
-    if (!filter.key_name.empty()) Row("r.virtual_key_name", filter.key_name);
-    if (filter.status_class) Row("r.status_code / 100", std::int64_t{*filter.status_class});
-    if (!filter.endpoint.empty()) Row("r.endpoint_type", filter.endpoint);
+  /// Looks rows up by the condition `driver` and compares the others.
+  Selection(const LogFilter& filter, const std::vector<Condition>& conditions, std::size_t driver)
+      : by_attempt_(driver < conditions.size() && conditions[driver].of_attempt) {
+    if (driver < conditions.size()) Add(conditions[driver].lookup, conditions[driver].args);
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      if (i == driver) continue;
+      Add(conditions[i].compare, conditions[i].args);
+      reads_rows_ = true;
+    }
     if (filter.from) Time(">=", *filter.from);
     if (filter.to) Time("<", *filter.to);
   }
 
   void Behind(const LogEntry& entry) {
     const std::int64_t at = entry.created_at.time_since_epoch().count();
-    Add(fmt::format("{0} <= ? AND ({0} < ? OR {1} < ?)", Instant(), Number()));
-    args_.insert(args_.end(), {at, at, entry.seq});
+    Add(fmt::format("{0} <= ? AND ({0} < ? OR {1} < ?)", Instant(), Number()), {at, at, entry.seq});
   }
 
-  /// `SELECT <instant>, <number> FROM ... WHERE ...`, each row once.
   std::string Sql() const {
     std::string sql;
     if (!by_attempt_) {
@@ -123,24 +161,14 @@ class Selection {
   std::string_view Instant() const { return by_attempt_ ? "a.created_at" : "r.created_at"; }
   std::string_view Number() const { return by_attempt_ ? "a.log_seq" : "r.seq"; }
 
-  void Add(std::string_view condition) {
+  void Add(std::string_view condition, const std::vector<SqlValue>& args) {
     if (!conditions_.empty()) conditions_ += " AND ";
     conditions_ += condition;
-  }
-  void Attempt(std::string_view column, SqlValue value) {
-    Add(fmt::format("a.{} = ?", column));
-    args_.push_back(std::move(value));
-  }
-  void Row(std::string_view expression, SqlValue value) {
-    // A plus in front keeps an index out of consideration.
-    const bool lookup = !by_attempt_ && !reads_rows_;
-    Add(lookup ? fmt::format("{} = ?", expression) : fmt::format("+({}) = ?", expression));
-    args_.push_back(std::move(value));
-    reads_rows_ = true;
+    args_.insert(args_.end(), args.begin(), args.end());
   }
   void Time(std::string_view comparison, WallTime time) {
-    Add(fmt::format("{} {} ?", Instant(), comparison));
-    args_.emplace_back(std::int64_t{time.time_since_epoch().count()});
+    Add(fmt::format("{} {} ?", Instant(), comparison),
+        {std::int64_t{time.time_since_epoch().count()}});
   }
 
   const bool by_attempt_;
@@ -149,34 +177,59 @@ class Selection {
   std::vector<SqlValue> args_;
 };
 
+absl::StatusOr<std::int64_t> Count(Connection& connection, const Selection& selection,
+                                   std::int64_t most) {
+  absl::StatusOr<Statement> statement = connection.QueryList(
+      fmt::format("SELECT count(*) FROM ({} LIMIT ?)", selection.Sql()), selection.Args({most}));
+  if (!statement.ok()) return statement.status();
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  return statement->Integer(0);
+}
+
+/// Of several conditions the one that the fewest rows fulfil is worth looking up. The database
+/// keeps no such numbers, so a few entries of each index are counted.
+absl::StatusOr<Selection> Select(Connection& connection, const LogFilter& filter) {
+  constexpr std::int64_t kEnough = 10000;
+  const std::vector<Condition> conditions = ConditionsOf(filter);
+  std::size_t driver = 0;
+  if (conditions.size() > 1) {
+    std::int64_t fewest = kEnough;
+    for (std::size_t i = 0; i < conditions.size() && fewest > 0; ++i) {
+      absl::StatusOr<std::int64_t> count =
+          Count(connection, Selection(filter, {conditions[i]}, 0), fewest);
+      if (!count.ok()) return count.status();
+      if (*count < fewest) driver = i;
+      fewest = std::min(fewest, *count);
+    }
+  }
+  return Selection(filter, conditions, driver);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<LogEntry>> ReadLog(Connection& connection, const LogFilter& filter,
                                               const LogStart& start, std::size_t limit,
                                               LogOrder order) {
-  Selection selection(filter);
-  if (start.behind != nullptr) selection.Behind(*start.behind);
+  absl::StatusOr<Selection> selection = Select(connection, filter);
+  if (!selection.ok()) return selection.status();
+  if (start.behind != nullptr) selection->Behind(*start.behind);
   // Rows are fetched for what is shown, not for what is skipped.
   const char* const way = order == LogOrder::kNewestFirst ? "DESC" : "ASC";
   const std::string sql = fmt::format(
       "SELECT {} FROM ({}{} LIMIT ? OFFSET ?) AS page CROSS JOIN request_logs AS r"
       " ON r.seq = page.number ORDER BY page.at {}, page.number {}",
-      kColumns, selection.Sql(), selection.Order(order), way, way);
-  return ReadEntries(connection.QueryList(
-      sql,
-      selection.Args({static_cast<std::int64_t>(limit), static_cast<std::int64_t>(start.offset)})));
+      kColumns, selection->Sql(), selection->Order(order), way, way);
+  return ReadEntries(
+      connection.QueryList(sql, selection->Args({static_cast<std::int64_t>(limit),
+                                                 static_cast<std::int64_t>(start.offset)})));
 }
 
 absl::StatusOr<std::int64_t> CountLog(Connection& connection, const LogFilter& filter,
                                       std::int64_t most) {
-  const Selection selection(filter);
-  absl::StatusOr<Statement> statement =
-      connection.QueryList(fmt::format("SELECT count(*) FROM ({} LIMIT ?)", selection.Sql()),
-                           selection.Args({most + 1}));
-  if (!statement.ok()) return statement.status();
-  const absl::StatusOr<bool> row = statement->Step();
-  if (!row.ok()) return row.status();
-  return statement->Integer(0);
+  absl::StatusOr<Selection> selection = Select(connection, filter);
+  if (!selection.ok()) return selection.status();
+  return Count(connection, *selection, most + 1);
 }
 
 bool IsEmpty(const LogFilter& filter) {

@@ -1,7 +1,8 @@
 // Reading the request log by filters.
 //
 // The planner knows nothing about how the rows are spread, so the query says which index it wants:
-// the one of the strongest filter, which with the time behind it also gives the order.
+// the one of the strongest filter, which with the time behind it also gives the order. What is not
+// fast then is to find that two filters which let many rows pass each let none pass together.
 #ifndef HOTEL_STORE_LOG_QUERY_H_
 #define HOTEL_STORE_LOG_QUERY_H_
 

@@ -669,6 +669,11 @@ class Settings(ApiCase):
 
 
 class Logs(ApiCase):
+    def text(self):
+        """The configuration of the sidecar."""
+        with open(self.gate.config, encoding="utf-8") as file:
+            return file.read()
+
     def served(self, gate, **more):
         answer = gate.chat(dict(ASK, **more))
         return answer.headers["x-hotel-request-id"]
@@ -789,7 +794,7 @@ class Logs(ApiCase):
     def test_a_stopped_sidecar_has_written_everything(self):
         gate = self.start_group(chat())
         requests = [self.served(gate) for _ in range(20)]
-        data_dir, text = gate.data_dir, open(gate.config, encoding="utf-8").read()
+        data_dir, text = gate.data_dir, self.text()
         gate.stop()
         self.start(text, data_dir=data_dir)
         self.assertEqual(self.ids(), requests[::-1])
@@ -808,7 +813,7 @@ class Logs(ApiCase):
 
     def test_what_was_written_before_a_kill_is_there_after_it(self):
         gate = self.start_group(chat())
-        data_dir, text = gate.data_dir, open(gate.config, encoding="utf-8").read()
+        data_dir, text = gate.data_dir, self.text()
         written = []
         for _ in range(3):
             written.append(self.served(self.gate))

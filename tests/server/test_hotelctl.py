@@ -47,7 +47,8 @@ class Tool(TestCase):
             with self.subTest(which=which):
                 self.assertEqual(self.gate.chat(ASK).status, 200)
                 wait_until(lambda: self.read("circuits")["open"] == 1, "the circuit is open")
-                row = self.shown("circuits").splitlines()[2].split()
+                rows = [line.split() for line in self.shown("circuits").splitlines()[2:]]
+                row = next(row for row in rows if row[0] == "p1")
                 self.assertEqual(row[:5], ["p1", "model-p1", "open", "1", "cooldown"])
                 self.assertEqual(" ".join(row[6:]), "upstream status 503")
                 told = self.shown("reset", *which)
