@@ -94,6 +94,10 @@ MetricSeries::Pair& MetricSeries::Find(std::string_view provider, std::string_vi
   return Make(names.first, names.second, false);
 }
 
+bool MetricSeries::Has(std::string_view provider, std::string_view model) const {
+  return pairs_.find(std::pair(Beginning(provider), Beginning(model))) != pairs_.end();
+}
+
 MetricSeries::Pair& MetricSeries::Fold(std::string_view provider) {
   const auto known = pairs_.find(std::pair(provider, kOther));
   if (known != pairs_.end()) return known->second;

@@ -80,6 +80,8 @@ class MetricSeries {
   /// The pair of these names, or the one that stands for it when there are too many. One look-up
   /// and no string, when the pair is known.
   Pair& Find(std::string_view provider, std::string_view model);
+  /// The pair has series of its own.
+  bool Has(std::string_view provider, std::string_view model) const;
 
   Counter& Requests(Pair& pair, StatusClass status_class, ErrorKind kind);
   Histogram& Duration(Pair& pair);

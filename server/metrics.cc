@@ -180,10 +180,15 @@ Metrics::Metrics() : series_(std::make_unique<MetricSeries>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::Record(const RequestRecord& record) {
-  const std::string_view name = ResolvedName(record);
+  std::string_view name = ResolvedName(record);
   const std::string_view exhausted = ExhaustedReason(record);
   base::MutexLock lock(&mutex_);
   MetricSeries& series = *series_;
+  // A provider that takes any model does not know this one either.
+  if (record.error_kind == ErrorKind::kProviderModelGone && IsDirect(record) &&
+      !series.Has(record.provider, name)) {
+    name = {};
+  }
   MetricSeries::Pair& own = series.Find(record.provider, name);
   series.Requests(own, ClassOf(record.status), record.error_kind).Increment();
   series.Duration(own).Observe(Seconds(record.duration));

@@ -306,6 +306,31 @@ TEST_CASE("names that lead nowhere are no labels") {
                    R"(status_class="4xx")") == 1);
 }
 
+TEST_CASE("a model that its provider does not know is no label, but one that served stays one") {
+  Metrics metrics;
+  const auto gone = [](const std::string& name) {
+    AttemptRecord attempt = Attempt(0, "acme", 404, ErrorKind::kProviderModelGone);
+    attempt.model = name.substr(name.find('/') + 1);
+    return Record(name, 404, ErrorKind::kProviderModelGone, {attempt});
+  };
+  for (int i = 0; i < 20; ++i) metrics.Record(gone("acme/made-up-" + std::to_string(i)));
+  const auto series = [](const std::string& model, const std::string& kind,
+                         const std::string& status_class) {
+    return "error_kind=\"" + kind + "\",model=\"" + model + R"(",provider="acme",status_class=")" +
+           status_class + "\"";
+  };
+  const std::string unknown = series("unknown", "provider_model_gone", "4xx");
+  CHECK(Family(metrics, "hotel_requests_total") == Values{{unknown, 20}});
+  metrics.Record(Served("acme/real", "acme"));
+  metrics.Record(gone("acme/real"));
+  metrics.Record(gone("hotel/group"));
+  CHECK(Family(metrics, "hotel_requests_total") ==
+        Values{{unknown, 20},
+               {series("acme/real", "none", "2xx"), 1},
+               {series("acme/real", "provider_model_gone", "4xx"), 1},
+               {series("hotel/group", "provider_model_gone", "4xx"), 1}});
+}
+
 TEST_CASE("a label is short, printable UTF-8") {
   CHECK(LabelText("") == "unknown");
   CHECK(LabelText("z-ai/glm 4.6") == "z-ai/glm 4.6");

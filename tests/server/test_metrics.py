@@ -5,7 +5,7 @@ import re
 import time
 import unittest
 
-from harness import KEY, TestCase, answer, chat, config, endless, status, wait_until
+from harness import KEY, TestCase, chat, config, endless, status, wait_until
 
 ADMIN = "admin-token-for-tests"
 SCRAPER = "scraper-token-for-tests"
@@ -233,8 +233,16 @@ class Traffic(MetricsCase):
         for word in (b"made-up", b"nobody", b"secret prompt", b"leaked", b"sk-", KEY.encode(), ADMIN.encode()):
             self.assertNotIn(word, text)
 
+    def test_models_that_the_provider_does_not_know_are_no_labels(self):
+        self.start(status(404))
+        for i in range(5):
+            self.assertEqual(self.gate.chat(ask("p1/made-up-%d" % i)).status, 404)
+        page = self.page_with(lambda p: p.sum("hotel_requests_total") == 5, "all are counted")
+        gone = {"model": "unknown", "error_kind": "provider_model_gone", "status_class": "4xx"}
+        self.assertEqual(page.value("hotel_requests_total", provider="p1", **gone), 5)
+
     def test_models_that_a_client_makes_up_are_cut_and_escaped(self):
-        self.start(lambda conn, seen, number: answer(conn, 404, {"error": {"message": "no such model"}}))
+        self.start(chat())
         name = "p1/" + 'quote"back\\line' + "x" * 200
         self.gate.chat(ask(name))
         page = self.page_with(lambda p: p.sum("hotel_requests_total") == 1, "the request is counted")
