@@ -43,7 +43,8 @@ class AnswerSink final : public StreamSink {
   explicit AnswerSink(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
 
   void OnHead(const AnswerHead& head) override {
-    const bool events = base::StartsWith(FindHeader(head.headers, "content-type"), kEventStream);
+    const std::string type = base::Lower(FindHeader(head.headers, "content-type"));
+    const bool events = base::StartsWith(type, kEventStream);
     if (!head.streaming || !events) {
       return responder_->Begin(head.status, head.headers, head.streaming);
     }

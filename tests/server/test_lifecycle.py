@@ -217,7 +217,7 @@ class Start(TestCase):
         self.assertIn("0600", second.stderr())
 
     def test_the_log_can_be_json(self):
-        hoteld = self.hoteld(config({"p1": self.upstream(chat())}, {"demo": ["p1/a"]}), env={"LOG_FORMAT": "json"})
+        hoteld = self.hoteld(config({"p1": self.upstream(chat())}, {"demo": ["p1/a"]}), env={"LOG_FORMAT": "json", "ADMIN_TOKEN": "t" * 32})
         self.assertEqual(hoteld.chat(ASK).status, 200)
         self.assertEqual(hoteld.stop(), 0)
         lines = [json.loads(line) for line in hoteld.stderr().splitlines()]
