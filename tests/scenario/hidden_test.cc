@@ -10,7 +10,7 @@ std::string Hidden(const std::string& code) {
   return R"({"error":{"code":)" + code + R"(,"message":"overloaded"}})";
 }
 
-TEST_CASE("F043 an error object in a 200 is that error: it moves on and is charged") {
+TEST_CASE("R31 F043 an error object in a 200 is that error: it moves on and is charged") {
   const std::pair<const char*, Script> rows[] = {
       {"plain JSON", Script::Json(200, Hidden("503"))},
       {"first frame", Open({ErrorFrame("503")}).End()},
@@ -108,7 +108,7 @@ TEST_CASE("facts f: an error member that carries nothing is no error") {
   }
 }
 
-TEST_CASE("facts a: a stream that ends before any data frame failed, and moves on") {
+TEST_CASE("R30 facts a: a stream that ends before any data frame failed, and moves on") {
   const std::pair<const char*, Script> rows[] = {
       {"[DONE] first", Open({Done()}).End()},
       {"nothing", Open({}).End()},

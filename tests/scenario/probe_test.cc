@@ -114,7 +114,7 @@ TEST_CASE("facts f: ttft_timeout 0 commits on the first frame") {
   CHECK(h.Calls("u2") == 0);
 }
 
-TEST_CASE("decisions 5: what is held back is bounded, then it commits") {
+TEST_CASE("R32 decisions 5: what is held back is bounded, then it commits, unchanged") {
   Harness h(Probe(seconds(1)));
   Script opener = Open({});
   for (int i = 0; i < 70; ++i) opener.Bytes(": " + std::string(1021, 'x') + "\n");

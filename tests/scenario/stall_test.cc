@@ -55,7 +55,7 @@ TEST_CASE("facts f: three times as long behind 50 frames") {
   }
 }
 
-TEST_CASE("retry_first: 300 s, no longer behind 50 frames; stream_verdict start charges nothing") {
+TEST_CASE("R44 retry_first: 300 s, also behind 50 frames; stream_verdict start charges nothing") {
   Harness h(RetryFirst());
   const Script sent = Words(60);
   h.Demo({"u1", "u2"}).On("u1", Script(sent).Hang());
