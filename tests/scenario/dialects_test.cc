@@ -12,16 +12,6 @@
 namespace hotel::scenario {
 namespace {
 
-constexpr Endpoint kMessages = Endpoint::kMessages;
-constexpr Endpoint kResponses = Endpoint::kResponses;
-
-Client AskMessages(Harness& h) { return AskFor(h, kMessages, StreamBody()); }
-Client AskResponses(Harness& h) { return AskFor(h, kResponses, StreamBody()); }
-
-std::vector<std::string> ResponseFrames(const std::string& text) {
-  return {ResponseCreated(), ResponseText(text), ResponseCompleted()};
-}
-
 TEST_CASE("facts i messages go as they are to providers that speak them, only the model changes") {
   Harness h;
   Twins(h, "anthropic");

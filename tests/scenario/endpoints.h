@@ -85,6 +85,17 @@ inline std::string ResponseFailed(const std::string& code) {
 
 inline const char* StreamBody() { return R"({"model":"hotel/demo","stream":true})"; }
 
+inline std::vector<std::string> ResponseFrames(const std::string& text) {
+  return {ResponseCreated(), ResponseText(text), ResponseCompleted()};
+}
+
+inline constexpr Endpoint kMessages = Endpoint::kMessages;
+inline constexpr Endpoint kResponses = Endpoint::kResponses;
+
+/// A small stream of the dialect from `hotel/demo`.
+inline Client AskMessages(Harness& h) { return AskFor(h, kMessages, StreamBody()); }
+inline Client AskResponses(Harness& h) { return AskFor(h, kResponses, StreamBody()); }
+
 }  // namespace hotel::scenario
 
 #endif  // HOTEL_TESTS_SCENARIO_ENDPOINTS_H_
