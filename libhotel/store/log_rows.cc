@@ -83,6 +83,11 @@ int DecidingAttempt(const RequestRecord& record) {
   return last;
 }
 
+std::optional<std::int64_t> Ttft(const RequestRecord& record) {
+  if (!record.ttft) return std::nullopt;
+  return Milliseconds(*record.ttft);
+}
+
 std::optional<std::int64_t> Tokens(const RequestRecord& record, std::int64_t TokenUsage::*field) {
   if (!record.usage) return std::nullopt;
   return (*record.usage).*field;
@@ -161,13 +166,11 @@ absl::Status LogInserter::Insert(const std::vector<RequestRecord>& records) {
 }
 
 absl::Status LogInserter::InsertRow(const RequestRecord& record) {
-  const std::optional<std::int64_t> ttft =
-      record.ttft ? std::optional(Milliseconds(*record.ttft)) : std::nullopt;
   row_.Restart(record.request_id, record.requested_model, Given(record.resolved_model),
                Given(record.provider_id), Given(record.provider), Given(record.key_name),
                EndpointName(record.endpoint), record.streaming, std::int64_t{record.status},
                Given(ErrorKindName(record.error_kind)), Given(record.error_message),
-               std::int64_t{DecidingAttempt(record)}, Milliseconds(record.duration), ttft,
+               std::int64_t{DecidingAttempt(record)}, Milliseconds(record.duration), Ttft(record),
                Tokens(record, &TokenUsage::prompt), Tokens(record, &TokenUsage::completion),
                Tokens(record, &TokenUsage::reasoning), Tokens(record, &TokenUsage::cached),
                record.usage && record.usage->estimated, EncodeAttempts(record.attempts),
