@@ -71,7 +71,9 @@ enum class LogOrder { kNewestFirst, kOldestFirst };
 
 struct LogPage {
   std::vector<LogEntry> entries;
-  /// Rows that match. Filtered rows are counted up to LogReader::kMostCounted.
+  /// Rows that match; at least so many when it is not exact. With a filter they are counted up to
+  /// LogReader::kMostCounted; with several, among the newest kMostExamined rows of the one that the
+  /// fewest rows pass.
   std::int64_t total = 0;
   bool total_exact = true;
 };
@@ -92,6 +94,7 @@ class LogReader {
   static constexpr std::size_t kMostPerPage = 200;
   static constexpr std::size_t kMostSkipped = 100000;
   static constexpr std::int64_t kMostCounted = 10000;
+  static constexpr std::int64_t kMostExamined = 5000;
 
   virtual ~LogReader() = default;
 

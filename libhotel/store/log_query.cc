@@ -187,23 +187,48 @@ absl::StatusOr<std::int64_t> Count(Connection& connection, const Selection& sele
   return statement->Integer(0);
 }
 
+/// How a filter is answered.
+struct Plan {
+  std::vector<Condition> conditions;
+  std::size_t driver = 0;  ///< the one whose index is used
+};
+
 /// Of several conditions the one that the fewest rows fulfil is worth looking up. The database
 /// keeps no such numbers, so a few entries of each index are counted.
-absl::StatusOr<Selection> Select(Connection& connection, const LogFilter& filter) {
+absl::StatusOr<Plan> MakePlan(Connection& connection, const LogFilter& filter) {
   constexpr std::int64_t kEnough = 10000;
-  const std::vector<Condition> conditions = ConditionsOf(filter);
-  std::size_t driver = 0;
-  if (conditions.size() > 1) {
-    std::int64_t fewest = kEnough;
-    for (std::size_t i = 0; i < conditions.size() && fewest > 0; ++i) {
-      absl::StatusOr<std::int64_t> count =
-          Count(connection, Selection(filter, {conditions[i]}, 0), fewest);
-      if (!count.ok()) return count.status();
-      if (*count < fewest) driver = i;
-      fewest = std::min(fewest, *count);
-    }
+  Plan plan{ConditionsOf(filter), 0};
+  if (plan.conditions.size() < 2) return plan;
+  std::int64_t fewest = kEnough;
+  for (std::size_t i = 0; i < plan.conditions.size() && fewest > 0; ++i) {
+    absl::StatusOr<std::int64_t> count =
+        Count(connection, Selection(filter, {plan.conditions[i]}, 0), fewest);
+    if (!count.ok()) return count.status();
+    if (*count < fewest) plan.driver = i;
+    fewest = std::min(fewest, *count);
   }
-  return Selection(filter, conditions, driver);
+  return plan;
+}
+
+/// How many of the newest `most` rows of the plan's driver fulfil the other conditions as well.
+absl::StatusOr<std::int64_t> CountAmong(Connection& connection, const LogFilter& filter,
+                                        const Plan& plan, std::int64_t most) {
+  const Selection driver(filter, {plan.conditions[plan.driver]}, 0);
+  std::string sql = fmt::format(
+      "SELECT count(*) FROM ({}{} LIMIT ?) AS d CROSS JOIN request_logs AS r ON r.seq = d.number",
+      driver.Sql(), driver.Order(LogOrder::kNewestFirst));
+  std::vector<SqlValue> args = driver.Args({most});
+  const char* joint = " WHERE ";
+  for (std::size_t i = 0; i < plan.conditions.size(); ++i) {
+    if (i == plan.driver) continue;
+    sql += std::exchange(joint, " AND ") + plan.conditions[i].compare;
+    args.insert(args.end(), plan.conditions[i].args.begin(), plan.conditions[i].args.end());
+  }
+  absl::StatusOr<Statement> statement = connection.QueryList(sql, args);
+  if (!statement.ok()) return statement.status();
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  return statement->Integer(0);
 }
 
 }  // namespace
@@ -211,25 +236,37 @@ absl::StatusOr<Selection> Select(Connection& connection, const LogFilter& filter
 absl::StatusOr<std::vector<LogEntry>> ReadLog(Connection& connection, const LogFilter& filter,
                                               const LogStart& start, std::size_t limit,
                                               LogOrder order) {
-  absl::StatusOr<Selection> selection = Select(connection, filter);
-  if (!selection.ok()) return selection.status();
-  if (start.behind != nullptr) selection->Behind(*start.behind);
+  absl::StatusOr<Plan> plan = MakePlan(connection, filter);
+  if (!plan.ok()) return plan.status();
+  Selection selection(filter, plan->conditions, plan->driver);
+  if (start.behind != nullptr) selection.Behind(*start.behind);
   // Rows are fetched for what is shown, not for what is skipped.
   const char* const way = order == LogOrder::kNewestFirst ? "DESC" : "ASC";
   const std::string sql = fmt::format(
       "SELECT {} FROM ({}{} LIMIT ? OFFSET ?) AS page CROSS JOIN request_logs AS r"
       " ON r.seq = page.number ORDER BY page.at {}, page.number {}",
-      kColumns, selection->Sql(), selection->Order(order), way, way);
-  return ReadEntries(
-      connection.QueryList(sql, selection->Args({static_cast<std::int64_t>(limit),
-                                                 static_cast<std::int64_t>(start.offset)})));
+      kColumns, selection.Sql(), selection.Order(order), way, way);
+  return ReadEntries(connection.QueryList(
+      sql,
+      selection.Args({static_cast<std::int64_t>(limit), static_cast<std::int64_t>(start.offset)})));
 }
 
-absl::StatusOr<std::int64_t> CountLog(Connection& connection, const LogFilter& filter,
-                                      std::int64_t most) {
-  absl::StatusOr<Selection> selection = Select(connection, filter);
-  if (!selection.ok()) return selection.status();
-  return Count(connection, *selection, most + 1);
+absl::StatusOr<LogCount> CountLog(Connection& connection, const LogFilter& filter) {
+  absl::StatusOr<Plan> plan = MakePlan(connection, filter);
+  if (!plan.ok()) return plan.status();
+  const bool combined = plan->conditions.size() > 1;
+  const std::int64_t most = combined ? LogReader::kMostExamined : LogReader::kMostCounted;
+  // What an index alone tells.
+  std::vector<Condition> driver;
+  if (!plan->conditions.empty()) driver.push_back(plan->conditions[plan->driver]);
+  absl::StatusOr<std::int64_t> rows = Count(connection, Selection(filter, driver, 0), most + 1);
+  if (!rows.ok()) return rows.status();
+  LogCount count{std::min(*rows, most), *rows <= most};
+  if (!combined) return count;
+  absl::StatusOr<std::int64_t> matching = CountAmong(connection, filter, *plan, most);
+  if (!matching.ok()) return matching.status();
+  count.rows = *matching;
+  return count;
 }
 
 bool IsEmpty(const LogFilter& filter) {

@@ -29,9 +29,12 @@ absl::StatusOr<std::vector<LogEntry>> ReadLog(Connection& connection, const LogF
                                               const LogStart& start, std::size_t limit,
                                               LogOrder order);
 
-/// How many rows match, counted up to `most`; `most` + 1 when there are more.
-absl::StatusOr<std::int64_t> CountLog(Connection& connection, const LogFilter& filter,
-                                      std::int64_t most);
+struct LogCount {
+  std::int64_t rows = 0;
+  bool exact = true;
+};
+/// How many rows match, as LogPage::total says.
+absl::StatusOr<LogCount> CountLog(Connection& connection, const LogFilter& filter);
 
 /// True when the filter lets every row pass.
 bool IsEmpty(const LogFilter& filter);

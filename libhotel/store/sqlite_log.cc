@@ -225,10 +225,10 @@ absl::StatusOr<LogPage> SqliteLog::Page(const LogFilter& filter, std::size_t off
     page.total = rows_;
     return page;
   }
-  absl::StatusOr<std::int64_t> total = CountLog(*reader_, filter, kMostCounted);
+  absl::StatusOr<LogCount> total = CountLog(*reader_, filter);
   if (!total.ok()) return total.status();
-  page.total = std::min(*total, kMostCounted);
-  page.total_exact = *total <= kMostCounted;
+  page.total = total->rows;
+  page.total_exact = total->exact;
   return page;
 }
 

@@ -199,6 +199,42 @@ TEST_CASE("request log: pages are in order of arrival, in both directions") {
   CHECK(IdsOf(Must(world.log->Page({}, 0, 200)).entries) == "r5 r4 r3 late r2 r1");
 }
 
+TEST_CASE("request log: what matches is counted exactly up to a bound") {
+  TempDir dir;
+  TestClock clock;
+  auto log = Must(OpenLogStore(LogOptions(dir.File("hotel.db")), &clock));
+  const auto add = [&](std::int64_t rows, const char* key) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      RequestRecord record = RecordOf("r");
+      record.key_name = key;
+      log->Record(record);
+      if (i % 5000 == 4999) REQUIRE(log->Flush(kLong));
+    }
+    REQUIRE(log->Flush(kLong));
+  };
+  LogFilter one;
+  one.provider_id = kAcme;
+  LogFilter two = one;
+  two.key_name = "dev";
+  add(LogReader::kMostExamined, "dev");
+  CHECK(Must(log->Page(two, 0, 1)).total == LogReader::kMostExamined);
+  CHECK(Must(log->Page(two, 0, 1)).total_exact);
+  add(1, "dev");
+  CHECK(Must(log->Page(two, 0, 1)).total == LogReader::kMostExamined);
+  CHECK_FALSE(Must(log->Page(two, 0, 1)).total_exact);
+  add(LogReader::kMostCounted - LogReader::kMostExamined - 1, "other");
+  CHECK(Must(log->Page(one, 0, 1)).total == LogReader::kMostCounted);
+  CHECK(Must(log->Page(one, 0, 1)).total_exact);
+  add(1, "other");
+  CHECK(Must(log->Page(one, 0, 1)).total == LogReader::kMostCounted);
+  CHECK_FALSE(Must(log->Page(one, 0, 1)).total_exact);
+  CHECK(Must(log->Page({}, 0, 1)).total == LogReader::kMostCounted + 1);
+  // The rarer one of two filters is the one that is counted.
+  two.key_name = "other";
+  CHECK(Must(log->Page(two, 0, 1)).total == LogReader::kMostCounted - LogReader::kMostExamined);
+  CHECK(Must(log->Page(two, 0, 1)).total_exact);
+}
+
 TEST_CASE("request log: rows of one millisecond are each seen once") {
   TempDir dir;
   TestClock clock;
