@@ -335,7 +335,7 @@ class NeverReads(TestCase):
 
         return script
 
-    def test_it_holds_little_memory_and_is_cut_and_charges_nobody(self):
+    def test_R45_F075_it_holds_little_memory_and_is_cut_and_charges_nobody(self):
         sent = [0]
         hoteld, (upstream,) = self.group(self.flood(sent), extra=BREAKER, server="client_write_timeout: 2s")
         small = dict(ASK, messages=[{"role": "user", "content": "small"}])
@@ -361,7 +361,7 @@ class NeverReads(TestCase):
         wait_until(lambda: "status=499" in hoteld.stderr(), "a record with status 499")
         self.assertNotIn("circuit_breaker.open", hoteld.stderr())
 
-    def test_fifty_of_them_hold_little_memory_together(self):
+    def test_F075_fifty_of_them_hold_little_memory_together(self):
         sent = [0]
         hoteld, (upstream,) = self.group(self.flood(sent), extra=BREAKER, server="client_write_timeout: 1s")
         before = hoteld.rss()

@@ -114,7 +114,7 @@ class Recipes(ResilienceTest):
 class TwoProfilesMeet(ResilienceTest):
     """What only shows where rules of both profiles work together."""
 
-    def test_a_probe_inside_a_chain_is_one_call(self):
+    def test_R15_f7_3_a_probe_inside_a_chain_is_one_call(self):
         released = threading.Event()
         self.addCleanup(released.set)
 
@@ -189,7 +189,7 @@ class TwoProfilesMeet(ResilienceTest):
         self.wait_event(hoteld, "closed")
         self.assertEqual(len(self.events(hoteld, "open")), 1)
 
-    def test_without_a_limit_the_first_outcome_decides_for_all(self):
+    def test_f7_4_without_a_limit_the_first_outcome_decides_for_all(self):
         fail, succeed = threading.Event(), threading.Event()
         self.addCleanup(fail.set)
         self.addCleanup(succeed.set)
@@ -223,7 +223,7 @@ class TwoProfilesMeet(ResilienceTest):
         self.assertEqual(len(first.seen), 11)
         self.assertEqual(self.events(hoteld, "closed"), [])
 
-    def test_refusals_are_read_although_429_is_not_charged(self):
+    def test_f7_5_refusals_are_read_although_429_is_not_charged(self):
         said = {"now": status(429, BUSY, [("Retry-After", "1")])}
         hoteld, (first, _) = self.group(
             lambda conn, seen, number: said["now"](conn, seen, number),
@@ -245,7 +245,7 @@ class TwoProfilesMeet(ResilienceTest):
         self.assertEqual(len(first.seen), 16)
         self.assertEqual(self.trail(hoteld, got)[0], "skip p1/model-p1 (circuit open)")
 
-    def test_two_slow_models_skip_their_sibling_under_a_span_of_two(self):
+    def test_f7_6_two_slow_models_skip_their_sibling_under_a_span_of_two(self):
         for span, provider in ((2, "p2"), (0, "p1")):
             with self.subTest(span=span):
                 late = after(0.3, chat())

@@ -55,7 +55,7 @@ class ClientGone(TestCase):
             again.send_request("POST", "/v1/chat/completions", BODY)
             self.assertEqual(again.read_head()[0], 200)
 
-    def test_killed_mid_stream_closes_the_upstream_within_a_second_and_charges_nobody(self):
+    def test_F071_killed_mid_stream_closes_the_upstream_within_a_second_and_charges_nobody(self):
         self.leave(abort, "hotel/demo")
 
     def test_closed_mid_stream_does_the_same(self):
@@ -126,6 +126,64 @@ class SlowReader(TestCase):
                 received += chunk
         self.assertEqual(received.count(big), -(-total // len(big)))
         self.assertTrue(bytes(received[-20:]).endswith(DONE))
+
+
+class Promptness(TestCase):
+    """Every event is on its way before the next one is there."""
+
+    EVENTS = 100
+
+    def run_streams(self, count):
+        """Streams whose provider sends an event when the client has the one before; the delays."""
+        received = {str(i): threading.Semaphore(0) for i in range(count)}
+        sent = {}
+
+        def in_step(conn, seen, number):
+            name = json.loads(seen.body)["user"]
+            begin_stream(conn)
+            for i in range(self.EVENTS):
+                sent[name, i] = time.monotonic()
+                send_chunk(conn, event("w%d" % i))
+                if not received[name].acquire(timeout=DEADLINE):
+                    return False
+            send_chunk(conn, event(finish="stop") + DONE)
+            return end_stream(conn)
+
+        hoteld, _ = self.group(in_step)
+        delays, failed = [], []
+
+        def read(name):
+            try:
+                with hoteld.client() as client:
+                    client.send_request("POST", "/v1/chat/completions", json.dumps(dict(ASK, user=name)).encode())
+                    client.read_head()
+                    for i in range(self.EVENTS):
+                        data = b""
+                        while event("w%d" % i) not in data:
+                            data += client.read_chunk()
+                        delays.append(time.monotonic() - sent[name, i])
+                        received[name].release()
+            except Exception as error:  # noqa: BLE001 - reported by the assertion below
+                failed.append(error)
+
+        readers = [threading.Thread(target=read, args=(name,)) for name in received]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(failed, [])
+        self.assertEqual(len(delays), count * self.EVENTS)
+        return sorted(delays)
+
+    def test_F079_an_event_reaches_the_client_before_the_next_one_is_sent(self):
+        delays = self.run_streams(1)
+        print("\nan event takes %.2f ms, the slowest of 100 %.1f ms" % (delays[50] * 1000, delays[-1] * 1000))
+        self.assertLess(delays[50], 0.02)
+
+    def test_F079_also_when_many_streams_run(self):
+        delays = self.run_streams(32)
+        # Threads of this process share one core among them: what is left is that all arrive, in step.
+        self.assertLess(delays[len(delays) // 2], 0.5)
 
 
 class Many(TestCase):
