@@ -6,6 +6,7 @@
 #include "libhotel/base/random.h"
 #include "server/chunked_body.h"
 #include "server/request_head.h"
+#include "server/response_head.h"
 #include "tests/support/catch.h"
 
 namespace hotel::server {
@@ -153,6 +154,19 @@ TEST_CASE("random damage to a head never gives an unsafe one") {
     REQUIRE(head.target.find_first_of(" \r\n") == std::string::npos);
   }
   CHECK(accepted > 0);
+}
+
+TEST_CASE("an answer's head states its framing once, whatever the fields say") {
+  const HeaderList fields = {
+      {"content-type", "a/b"},   {"Content-Length", "7"}, {"transfer-encoding", "chunked"},
+      {"Connection", "upgrade"}, {"bad name", "1"},       {"x-split", "a\r\nb: c"}};
+  std::string out;
+  AppendResponseHead(200, fields, true, "Transfer-Encoding: chunked\r\n", &out);
+  CHECK(out == "HTTP/1.1 200 OK\r\ncontent-type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n");
+  out.clear();
+  AppendResponseHead(200, fields, false, "", &out, /*stated_length=*/true);
+  CHECK(out ==
+        "HTTP/1.1 200 OK\r\ncontent-type: a/b\r\nContent-Length: 7\r\nConnection: close\r\n\r\n");
 }
 
 }  // namespace

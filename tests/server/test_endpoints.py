@@ -1,5 +1,6 @@
 """Every endpoint through the sidecar: bytes, dialects, failover, the passthrough."""
 
+import gzip
 import hashlib
 import json
 import unittest
@@ -10,10 +11,14 @@ from harness import (
     TestCase,
     answer,
     chat,
+    completion,
     config,
     end_stream,
+    endless,
+    memory_bound,
     send_chunk,
     status,
+    wait_until,
 )
 
 BOUNDARY = "----forms-boundary"
@@ -458,6 +463,14 @@ class Passthrough(TestCase):
             self.assertNotIn(b"\r\n0\r\n", rest)
             self.assertNotIn(b"stream_incomplete", rest)
 
+    def test_F071_a_client_that_leaves_ends_the_exchange(self):
+        hoteld, (upstream,) = self.group(endless())
+        with hoteld.client() as client:
+            client.send_request("POST", "/p/p1/x", b"{}")
+            client.read_head()
+            client.read_chunk()
+        wait_until(lambda: upstream.seen and upstream.seen[0].closed.is_set(), "the upstream is closed")
+
     def test_names_that_lead_nowhere_are_404_and_need_a_key(self):
         hoteld, (upstream,) = self.group(mirror())
         for path, code in (("/p/nobody/x", "provider_not_found"), ("/p/p1", "not_found"), ("/p", "not_found")):
@@ -493,6 +506,45 @@ class Passthrough(TestCase):
             self.assertEqual(seen.header("x-api-key"), "sk-p1-secret-0001")
             self.assertEqual(seen.header("anthropic-version"), version or "2023-06-01")
             self.assertIsNone(seen.header("authorization"))
+
+
+class Coded(TestCase):
+    """Content coding that nobody asked for."""
+
+    def coded(self, code, data, compress=gzip.compress, coding="gzip"):
+        return lambda conn, seen, number: answer(
+            conn, code, compress(json.dumps(data).encode()), (("Content-Encoding", coding),)
+        )
+
+    def test_F147_a_coded_answer_passes_as_it_is(self):
+        for coding, compress in (("gzip", gzip.compress), ("br", lambda data: b"\x8b\x00\x80" + data)):
+            hoteld, (_, second) = self.group(self.coded(200, completion(), compress, coding), chat())
+            got = hoteld.chat({"model": "hotel/demo"})
+            self.assertEqual((got.status, got.headers["content-encoding"]), (200, coding))
+            self.assertEqual(got.body, compress(json.dumps(completion()).encode()))
+            self.assertEqual(second.seen, [])
+
+    def test_F149_a_coded_refusal_is_read_before_it_is_judged(self):
+        spent = {"error": {"message": "You exceeded your current quota, please check your plan and billing details."}}
+        hoteld, (first, _) = self.group(self.coded(429, spent), chat())
+        for _ in range(3):
+            self.assertEqual(hoteld.chat({"model": "hotel/demo"}).headers["x-hotel-provider"], "p2")
+        self.assertEqual(len(first.seen), 1)  # it opened the circuit at once
+
+    def test_F149_a_coded_refusal_of_the_payload_is_readable(self):
+        words = {"error": {"message": "max_tokens is too large", "type": "invalid_request_error"}}
+        hoteld, _ = self.group(self.coded(400, words), chat())
+        got = hoteld.chat({"model": "hotel/demo"})
+        self.assertEqual((got.status, got.error["message"]), (400, "max_tokens is too large"))
+        self.assertNotIn("content-encoding", got.headers)
+
+    def test_F149_a_bomb_costs_nothing(self):
+        bomb = gzip.compress(bytes(100 * MIB), 1)
+        hoteld, _ = self.group(lambda conn, seen, number: answer(conn, 500, bomb, (("Content-Encoding", "gzip"),)), chat())
+        before = hoteld.rss()
+        for _ in range(3):
+            self.assertEqual(hoteld.chat({"model": "hotel/demo"}).status, 200)
+        self.assertLess(hoteld.rss() - before, memory_bound(8 * MIB))
 
 
 SECRETS = {
