@@ -78,6 +78,19 @@ class Failover(TestCase):
         self.assertEqual(hoteld.chat(body).status, 200)
         self.assertEqual(upstream.seen[0].body, body.replace(b"hotel/x", b"model-p1"))
 
+    def test_F161_control_characters_pass_and_the_record_is_kept(self):
+        odd = "".join(map(chr, range(32))) + "\x7f\u2028"
+        hoteld, (upstream,) = self.group(chat(odd), env={"ADMIN_TOKEN": "admin-token-for-tests"})
+        body = json.dumps({"model": "hotel/demo", "messages": [{"role": "user", "content": odd}], "user": odd}).encode()
+        answer = hoteld.chat(body)
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertEqual(upstream.seen[0].body, body.replace(b"hotel/demo", b"model-p1", 1))
+        self.assertEqual(answer.json()["choices"][0]["message"]["content"], odd)
+        path = "/api/logs/" + answer.headers["x-hotel-request-id"]
+        admin = {"Authorization": "Bearer admin-token-for-tests"}
+        wait_until(lambda: hoteld.request("GET", path, headers=admin).status == 200, "the row is written")
+        self.assertIn("model-p1", hoteld.request("GET", path, headers=admin).body.decode())
+
     def test_twelve_mebibytes_reach_the_third_provider(self):
         hoteld, (_, _, third) = self.group(status(503), reset, chat())
         filler = "0123456789abcdef" * (12 * 1024 * 1024 // 16)

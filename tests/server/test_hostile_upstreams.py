@@ -237,7 +237,7 @@ class Cuts(UpstreamCase):
                 _, got = self.serves(end(SSE_HEAD + chunk(event("first") + event(finish="stop"))), stream=True)
                 self.assertTrue(got.body.endswith(DONE))
 
-    def test_a_kept_connection_that_closes_between_requests(self):
+    def test_F131_a_kept_connection_that_closes_between_requests(self):
         hoteld, (upstream,) = self.group(
             lambda conn, seen, number: answer(conn, 200, completion()) and number % 2 == 1, extra=BREAKER
         )

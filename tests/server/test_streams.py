@@ -85,6 +85,29 @@ class ClientGone(TestCase):
         wait_until(lambda: "status=499" in hoteld.stderr(), "a record with status 499")
         self.assertNotIn("circuit_breaker.open", hoteld.stderr())
 
+    def test_F073_gone_between_the_providers_head_and_its_body(self):
+        begun = threading.Semaphore(0)
+
+        def head_only(conn, seen, number):
+            if b"small" in seen.body:
+                return chat()(conn, seen, number)
+            begin_stream(conn)
+            begun.release()
+            if conn.recv(1) == b"":
+                seen.closed.set()
+            return False
+
+        hoteld, (upstream,) = self.group(head_only, extra=BREAKER)
+        for _ in range(100):
+            with hoteld.client() as client:
+                client.send_request("POST", "/v1/chat/completions", BODY)
+                self.assertTrue(begun.acquire(timeout=DEADLINE))
+        wait_until(lambda: upstream.open == 0, "every upstream connection is closed")
+        self.assertEqual(len(upstream.seen), 100)
+        small = {"model": "hotel/demo", "messages": [{"role": "user", "content": "small"}]}
+        self.assertEqual(hoteld.chat(small).status, 200)
+        self.assertNotIn("circuit_breaker.open", hoteld.stderr())
+
 
 class SlowReader(TestCase):
     def test_it_pauses_its_own_upstream_and_blocks_nobody(self):
