@@ -93,6 +93,7 @@ std::size_t RaiseDescriptorLimit() {
 
 FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
   FrontOptions options;
+  options.workers = api::kWorkers;
   options.host = server.listen_host;
   options.port = server.listen_port;
   options.max_body_bytes = server.max_request_size;

@@ -31,8 +31,9 @@ bool Owns(std::string_view path) {
 
 std::optional<Reply> Handler::Authenticate(const RequestHead& head) {
   const TimePoint now = std::chrono::steady_clock::now();
+  const std::string peer = ThrottleKey(head.peer);
   base::MutexLock lock(&mutex_);
-  if (const Duration wait = throttle_.Wait(head.peer, now); wait > Duration::zero()) {
+  if (const Duration wait = throttle_.Wait(peer, now); wait > Duration::zero()) {
     Reply reply = Refusal(429, "too many wrong admin tokens; try again later");
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
     reply.headers.push_back({"Retry-After", std::to_string(seconds)});
@@ -41,7 +42,7 @@ std::optional<Reply> Handler::Authenticate(const RequestHead& head) {
   const std::string_view presented = PresentedKey(head.headers);
   if (token_.Matches(presented)) return std::nullopt;
   // Nobody guesses with nothing.
-  if (!presented.empty()) throttle_.Wrong(head.peer, now);
+  if (!presented.empty()) throttle_.Wrong(peer, now);
   return Unauthorized();
 }
 
@@ -70,7 +71,7 @@ void Handler::Stream(const Request& request, std::shared_ptr<Responder> responde
 }
 
 std::string Handler::Answer(const Request& request, bool keep_alive) const {
-  const Reply reply = Handle(request);
+  const Reply reply = HandleIfFree(request);
   std::string bytes;
   AppendResponseHead(reply.status, reply.headers, keep_alive, "", &bytes);
   if (reply.status == 204) return bytes;
@@ -79,6 +80,18 @@ std::string Handler::Answer(const Request& request, bool keep_alive) const {
   AppendWholeHead(head, reply.body.size(), &bytes);
   if (request.method != "HEAD") bytes += reply.body;
   return bytes;
+}
+
+Reply Handler::HandleIfFree(const Request& request) const {
+  Reply reply;
+  if (answered_.fetch_add(1) < kMostAnswered) {
+    reply = Handle(request);
+  } else {
+    reply = Refusal(503, "too many requests are being answered; retry shortly");
+    reply.headers.push_back({"Retry-After", "1"});
+  }
+  answered_.fetch_sub(1);
+  return reply;
 }
 
 Reply Handler::Handle(const Request& request) const {

@@ -20,6 +20,11 @@ namespace hotel::server::api {
 /// True for /api and everything below it.
 bool Owns(std::string_view path);
 
+/// Requests that are answered at the same time; further ones get 503. Fewer than there are workers:
+/// some of these requests wait for the disk, and health checks must not wait behind them.
+inline constexpr int kMostAnswered = 6;
+inline constexpr int kWorkers = kMostAnswered + 2;
+
 /// Thread-safe.
 class Handler {
  public:
@@ -45,10 +50,12 @@ class Handler {
 
  private:
   Reply Handle(const Request& request) const;
+  Reply HandleIfFree(const Request& request) const;
 
   const AdminToken token_;
   EventFeed* const events_;
   std::atomic<const Context*> context_ = nullptr;
+  mutable std::atomic<int> answered_ = 0;  // at this moment
   base::Mutex mutex_;
   Throttle throttle_ HOTEL_GUARDED_BY(mutex_);
 };

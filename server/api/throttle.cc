@@ -1,8 +1,23 @@
 #include "server/api/throttle.h"
 
 #include <algorithm>
+#include <cstdint>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
 
 namespace hotel::server::api {
+
+std::string ThrottleKey(const std::string& address) {
+  in6_addr in6{};
+  if (::inet_pton(AF_INET6, address.c_str(), &in6) != 1 || IN6_IS_ADDR_V4MAPPED(&in6)) {
+    return address;
+  }
+  std::fill(in6.s6_addr + 8, in6.s6_addr + 16, std::uint8_t{0});
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(AF_INET6, &in6, text, sizeof(text));
+  return text;
+}
 
 Duration Throttle::Wait(std::string_view address, TimePoint now) const {
   const auto it = entries_.find(address);

@@ -12,6 +12,9 @@
 
 namespace hotel::server::api {
 
+/// What is counted as one address: of IPv6 the network of 64 bits, all of which one host may use.
+std::string ThrottleKey(const std::string& address);
+
 /// Counts wrong tokens per address. Not thread-safe; time is a parameter.
 class Throttle {
  public:

@@ -47,6 +47,15 @@ TEST_CASE("throttle: ten wrong tokens within a minute, then a minute of rest") {
   CHECK(throttle.Wait("a", now) == Duration::zero());
 }
 
+TEST_CASE("throttle: a host with many IPv6 addresses is one guesser") {
+  CHECK(ThrottleKey("127.0.0.1") == "127.0.0.1");
+  CHECK(ThrottleKey("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::");
+  CHECK(ThrottleKey("2001:db8:1:2:ffff::1") == "2001:db8:1:2::");
+  CHECK(ThrottleKey("2001:db8:1:3::1") != ThrottleKey("2001:db8:1:2::1"));
+  CHECK(ThrottleKey("::ffff:192.0.2.1") == "::ffff:192.0.2.1");
+  CHECK(ThrottleKey("").empty());
+}
+
 TEST_CASE("throttle: remembers a bounded number of addresses, the latest ones") {
   Throttle throttle;
   TimePoint now{std::chrono::hours(1)};

@@ -5,6 +5,7 @@ import os
 import re
 import sqlite3
 import stat
+import threading
 import unittest
 
 from harness import KEY, TestCase, chat, config, status, wait_until
@@ -810,6 +811,28 @@ class Logs(ApiCase):
         other.execute("ROLLBACK")
         wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 50, "the rows are written")
         self.assertEqual(self.ids("?per_page=50"), requests[::-1])
+
+    def test_calls_that_wait_for_the_disk_do_not_hold_up_health_checks(self):
+        gate = self.start_group(chat())
+        other = sqlite3.connect(os.path.join(gate.data_dir, "hotel.db"), isolation_level=None)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        codes = []
+
+        def purge():
+            codes.append(self.call("DELETE", "/api/logs/purge", {"older_than": "all"}).status)
+
+        threads = [threading.Thread(target=purge) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        # Six of them wait for the lock, the others are turned away; neither is in the way of this.
+        wait_until(lambda: len(codes) == 4, "four are turned away", 4)
+        self.assertEqual(gate.request("GET", "/health").body, b"OK")
+        self.assertEqual(codes, [503] * 4)
+        other.execute("ROLLBACK")
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(codes), [204] * 6 + [503] * 4)
 
     def test_what_was_written_before_a_kill_is_there_after_it(self):
         gate = self.start_group(chat())
