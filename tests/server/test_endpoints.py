@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import time
 import unittest
 
 from harness import (
@@ -219,6 +220,26 @@ class EachEndpoint(TestCase):
                     self.assertEqual(client.read_to_end(), b"abc" * 100)
                 else:
                     self.assertRaises(error, client.read_to_end)
+
+    def test_what_a_stop_ends_does_not_look_whole(self):
+        def ticking(conn, seen, number):
+            conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while True:
+                send_chunk(conn, b"tick")
+                time.sleep(0.02)
+
+        hoteld, _ = self.group(ticking, server="drain_timeout: 0s")
+        running = []
+        for path, body in (("/v1/audio/speech", b'{"model":"hotel/demo"}'), ("/p/p1/x", b"{}")):
+            client = hoteld.client()
+            self.addCleanup(client.sock.close)
+            client.send_request("POST", path, body)
+            client.read_head()
+            client.read_chunk()
+            running.append(client)
+        self.assertEqual(hoteld.stop(), 0)
+        for client in running:
+            self.assertFalse(client.read_to_end().endswith(b"0\r\n\r\n"))
 
     def test_F037_a_cut_stream_ends_with_one_error_event_of_its_dialect(self):
         for path, kind, events, event in (
