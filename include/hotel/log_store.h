@@ -87,6 +87,16 @@ struct UsageTotal {
   WallTime last_used_at{};
 };
 
+/// What requests of some time added up to, for one provider.
+struct UsageSums {
+  std::string provider_id;  ///< that served, or failed last; "" = nobody was asked
+  std::int64_t requests = 0;
+  std::int64_t failed = 0;  ///< of them, those with an error kind
+  std::int64_t tokens_prompt = 0;
+  std::int64_t tokens_completion = 0;
+  std::int64_t duration_ms = 0;  ///< of all requests together
+};
+
 /// Questions to the log. Thread-safe; each waits for the disk, so not on a loop. Rows that are not
 /// written yet are not seen. Unavailable when the database cannot be read.
 class LogReader {
@@ -115,6 +125,10 @@ class LogReader {
 
   enum class Scope { kModel, kProvider };
   virtual absl::StatusOr<std::vector<UsageTotal>> Totals(Scope scope) = 0;
+
+  /// Sums of the requests that arrived in the minute of `from` or later, by provider; of the last
+  /// eight days at most. Outlive the purging of rows.
+  virtual absl::StatusOr<std::vector<UsageSums>> SumsSince(WallTime from) = 0;
 };
 
 struct LogCounts {

@@ -303,4 +303,21 @@ absl::StatusOr<std::vector<UsageTotal>> ReadTotals(Connection& connection, LogRe
   }
 }
 
+absl::StatusOr<std::vector<UsageSums>> ReadSums(Connection& connection, WallTime from) {
+  absl::StatusOr<Statement> statement = connection.Query(
+      "SELECT provider_id, sum(requests), sum(failed), sum(tokens_prompt), sum(tokens_completion),"
+      " sum(duration_ms) FROM request_minutes WHERE minute >= ?"
+      " GROUP BY provider_id ORDER BY provider_id",
+      std::int64_t{std::chrono::floor<std::chrono::minutes>(from).time_since_epoch().count()});
+  if (!statement.ok()) return statement.status();
+  std::vector<UsageSums> all;
+  for (;;) {
+    const absl::StatusOr<bool> more = statement->Step();
+    if (!more.ok()) return more.status();
+    if (!*more) return all;
+    all.push_back({statement->Text(0), statement->Integer(1), statement->Integer(2),
+                   statement->Integer(3), statement->Integer(4), statement->Integer(5)});
+  }
+}
+
 }  // namespace hotel::store

@@ -46,6 +46,9 @@ absl::StatusOr<std::optional<LogEntry>> FindLogEntry(Connection& connection,
 /// By name.
 absl::StatusOr<std::vector<UsageTotal>> ReadTotals(Connection& connection, LogReader::Scope scope);
 
+/// By provider id.
+absl::StatusOr<std::vector<UsageSums>> ReadSums(Connection& connection, WallTime from);
+
 }  // namespace hotel::store
 
 #endif  // HOTEL_STORE_LOG_QUERY_H_

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "hotel/circuit_breaker.h"
+#include "hotel/log_store.h"
 #include "hotel/request_log.h"
 #include "hotel/types.h"
 
@@ -93,6 +95,10 @@ std::optional<std::int64_t> Tokens(const RequestRecord& record, std::int64_t Tok
   return (*record.usage).*field;
 }
 
+std::int64_t MinuteOf(WallTime time) {
+  return std::chrono::floor<std::chrono::minutes>(time).time_since_epoch().count();
+}
+
 }  // namespace
 
 RequestRecord ForLog(const RequestRecord& record) {
@@ -137,7 +143,16 @@ absl::StatusOr<LogInserter> LogInserter::Prepare(Connection* connection) {
       " requests = requests + excluded.requests, tokens = tokens + excluded.tokens,"
       " last_used_at = max(last_used_at, excluded.last_used_at)");
   if (!total.ok()) return total.status();
-  return LogInserter(connection, *std::move(row), *std::move(attempt), *std::move(total));
+  absl::StatusOr<Statement> minute = connection->Query(
+      "INSERT INTO request_minutes (minute, provider_id, requests, failed, tokens_prompt,"
+      " tokens_completion, duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT (minute, provider_id) DO UPDATE SET requests = requests + excluded.requests,"
+      " failed = failed + excluded.failed, tokens_prompt = tokens_prompt + excluded.tokens_prompt,"
+      " tokens_completion = tokens_completion + excluded.tokens_completion,"
+      " duration_ms = duration_ms + excluded.duration_ms");
+  if (!minute.ok()) return minute.status();
+  return LogInserter(connection, *std::move(row), *std::move(attempt), *std::move(total),
+                     *std::move(minute));
 }
 
 absl::Status LogInserter::Insert(const std::vector<RequestRecord>& records) {
@@ -162,6 +177,7 @@ absl::Status LogInserter::Insert(const std::vector<RequestRecord>& records) {
     }
   }
   if (absl::Status status = AddTotals(totals); !status.ok()) return status;
+  if (absl::Status status = AddMinutes(records); !status.ok()) return status;
   return transaction->Commit();
 }
 
@@ -193,6 +209,30 @@ absl::Status LogInserter::AddTotals(const Totals& totals) {
     if (absl::Status status = total_.RunToEnd(); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status LogInserter::AddMinutes(const std::vector<RequestRecord>& records) {
+  std::map<std::pair<std::int64_t, std::string>, UsageSums> minutes;
+  for (const RequestRecord& record : records) {
+    UsageSums& sums = minutes[{MinuteOf(record.created_at), record.provider_id}];
+    ++sums.requests;
+    if (record.error_kind != ErrorKind::kNone) ++sums.failed;
+    if (record.usage) {
+      sums.tokens_prompt += record.usage->prompt;
+      sums.tokens_completion += record.usage->completion;
+    }
+    sums.duration_ms += Milliseconds(record.duration);
+  }
+  for (const auto& [key, sums] : minutes) {
+    minute_.Restart(key.first, key.second, sums.requests, sums.failed, sums.tokens_prompt,
+                    sums.tokens_completion, sums.duration_ms);
+    if (absl::Status status = minute_.RunToEnd(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DeleteMinutes(Connection& connection, WallTime before) {
+  return connection.Run("DELETE FROM request_minutes WHERE minute < ?", MinuteOf(before));
 }
 
 absl::StatusOr<std::int64_t> DeleteOldest(Connection& connection, std::optional<WallTime> before,

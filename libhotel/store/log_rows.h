@@ -36,11 +36,13 @@ class LogInserter {
   absl::Status Insert(const std::vector<RequestRecord>& records);
 
  private:
-  LogInserter(Connection* connection, Statement row, Statement attempt, Statement total)
+  LogInserter(Connection* connection, Statement row, Statement attempt, Statement total,
+              Statement minute)
       : connection_(connection),
         row_(std::move(row)),
         attempt_(std::move(attempt)),
-        total_(std::move(total)) {}
+        total_(std::move(total)),
+        minute_(std::move(minute)) {}
 
   struct Total {
     std::int64_t requests = 0;
@@ -53,17 +55,22 @@ class LogInserter {
   absl::Status InsertRow(const RequestRecord& record);
   absl::Status InsertAttempts(const RequestRecord& record);
   absl::Status AddTotals(const Totals& totals);
+  absl::Status AddMinutes(const std::vector<RequestRecord>& records);
 
   Connection* connection_;
   Statement row_;
   Statement attempt_;
   Statement total_;
+  Statement minute_;
 };
 
 /// Deletes up to `limit` of the oldest rows of requests that came before `before`, with what
 /// belongs to them, in one transaction; nullopt = of all. Returns how many.
 absl::StatusOr<std::int64_t> DeleteOldest(Connection& connection, std::optional<WallTime> before,
                                           std::size_t limit);
+
+/// Deletes the sums of minutes that ended before `before`.
+absl::Status DeleteMinutes(Connection& connection, WallTime before);
 
 }  // namespace hotel::store
 

@@ -140,6 +140,19 @@ constexpr std::array kMigrations = {
       ALTER TABLE models ADD COLUMN disabled_manually INTEGER NOT NULL DEFAULT 0
         CHECK (disabled_manually IN (0, 1));
     )sql"},
+    // Minutes since 1970; provider '' = nobody was asked.
+    Migration{"requests by the minute", R"sql(
+      CREATE TABLE request_minutes (
+        minute INTEGER NOT NULL,
+        provider_id TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        tokens_prompt INTEGER NOT NULL,
+        tokens_completion INTEGER NOT NULL,
+        duration_ms INTEGER NOT NULL,
+        PRIMARY KEY (minute, provider_id)
+      ) STRICT, WITHOUT ROWID;
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.

@@ -31,6 +31,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr Duration kPurgeInterval = std::chrono::hours(1);
+constexpr std::chrono::hours kKeptMinutes{24 * 8};
 constexpr Duration kAskAgain = std::chrono::seconds(1);
 constexpr Duration kTellInterval = std::chrono::minutes(1);
 /// Rows deleted in one transaction: others write in between.
@@ -180,8 +181,13 @@ void SqliteLog::PurgeByAge() {
       options_.retention ? options_.retention() : std::optional(Duration::zero());
   next_purge_ = Steady::now() + std::chrono::duration_cast<Steady::duration>(
                                     retention ? kPurgeInterval : kAskAgain);
-  if (!retention || *retention <= Duration::zero()) return;
+  if (!retention) return;
   // What cannot be deleted now is deleted an hour later.
+  {
+    base::MutexLock lock(&writer_mutex_);
+    static_cast<void>(DeleteMinutes(*writer_.connection, clock_->WallNow() - kKeptMinutes));
+  }
+  if (*retention <= Duration::zero()) return;
   static_cast<void>(
       Purge(clock_->WallNow() - std::chrono::duration_cast<WallTime::duration>(*retention)));
 }
@@ -247,6 +253,11 @@ absl::StatusOr<std::optional<LogEntry>> SqliteLog::Find(std::string_view request
 absl::StatusOr<std::vector<UsageTotal>> SqliteLog::Totals(Scope scope) {
   base::MutexLock lock(&reader_mutex_);
   return ReadTotals(*reader_, scope);
+}
+
+absl::StatusOr<std::vector<UsageSums>> SqliteLog::SumsSince(WallTime from) {
+  base::MutexLock lock(&reader_mutex_);
+  return ReadSums(*reader_, from);
 }
 
 absl::StatusOr<std::int64_t> SqliteLog::Purge(std::optional<WallTime> before) {

@@ -41,6 +41,7 @@ class SqliteLog final : public LogStore {
                                              std::size_t limit) override;
   absl::StatusOr<std::optional<LogEntry>> Find(std::string_view request_id) override;
   absl::StatusOr<std::vector<UsageTotal>> Totals(Scope scope) override;
+  absl::StatusOr<std::vector<UsageSums>> SumsSince(WallTime from) override;
   absl::StatusOr<std::int64_t> Purge(std::optional<WallTime> before) override;
   bool Flush(Duration timeout) override;
   LogCounts counts() const noexcept override;

@@ -65,7 +65,7 @@ class EventFeed final : public EventSink {
   void Beat();
 
   const std::string run_;  ///< tells the ids of this run from those of others
-  Loop* loop_ = nullptr;  // written once, under the lock: events may come before
+  Loop* loop_ = nullptr;   // written once, under the lock: events may come before
 
   // Loop thread.
   std::map<std::uint64_t, Listener> listeners_;

@@ -85,6 +85,7 @@ std::vector<Route> ProviderRoutes();
 std::vector<Route> ModelRoutes();
 std::vector<Route> SettingRoutes();
 std::vector<Route> LogRoutes();
+std::vector<Route> StatsRoutes();
 std::vector<Route> EventRoutes();
 std::vector<Route> DocumentRoutes();
 

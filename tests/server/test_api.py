@@ -778,6 +778,26 @@ class Logs(ApiCase):
         # Beyond the pages there is the cursor.
         self.assertEqual(self.call("GET", "/api/logs?per_page=200&page=1000").status, 400)
 
+    def test_stats(self):
+        gate = self.start_group(status(400), chat())
+        zero = {"requests": 0, "failed": 0, "error_rate": 0.0, "tokens_prompt": 0, "tokens_completion": 0}
+        empty = dict({"period": "24h"}, **zero, avg_duration_ms=None, providers=[])
+        self.assertEqual(self.ok("GET", "/api/stats"), empty)
+        self.served(gate)
+        for _ in range(3):
+            self.served(gate, model="p2/any")
+        wait_until(lambda: self.ok("GET", "/api/stats?period=1h")["requests"] == 4, "the requests are counted")
+        stats = self.ok("GET", "/api/stats?period=7d")
+        self.assertEqual(list(stats), list(empty))
+        self.assertEqual((stats["period"], stats["failed"], stats["error_rate"]), ("7d", 1, 0.25))
+        self.assertEqual((stats["tokens_prompt"], stats["tokens_completion"]), (3, 3))
+        self.assertGreaterEqual(stats["avg_duration_ms"], 0)
+        rows = {row["provider_name"]: row for row in stats["providers"]}
+        self.assertEqual((rows["p1"]["requests"], rows["p1"]["failed"]), (1, 1))
+        self.assertEqual((rows["p2"]["requests"], rows["p2"]["failed"], rows["p2"]["tokens_prompt"]), (3, 0, 3))
+        self.assertEqual(list(rows["p1"]), ["provider_id", "provider_name"] + list(zero) + ["avg_duration_ms"])
+        self.refused(400, "period must be one of: 1h, 24h, 7d", "GET", "/api/stats?period=1d")
+
     def test_purge(self):
         gate = self.start_group(chat())
         self.served(gate)

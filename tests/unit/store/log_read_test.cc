@@ -280,6 +280,32 @@ TEST_CASE("request log: totals count what was served, by requested model and pro
   }
 }
 
+TEST_CASE("request log: sums of a time by provider, to the minute, whatever is purged") {
+  World world;
+  RequestRecord later = RecordOf("later", milliseconds(60000));
+  later.provider_id = kOther;
+  later.usage = TokenUsage{7, 3, 0, 0, true};
+  world.log->Record(later);
+  REQUIRE(world.log->Flush(kLong));
+  REQUIRE(Must(world.log->Purge(std::nullopt)) == 6);
+  const auto sums = Must(world.log->SumsSince(world.clock.wall));
+  REQUIRE(sums.size() == 3);
+  CHECK(sums[0].provider_id.empty());
+  CHECK(sums[0].requests == 1);
+  CHECK(sums[1].provider_id == kAcme);
+  CHECK(sums[1].requests == 4);
+  CHECK(sums[1].failed == 2);
+  CHECK(sums[1].tokens_prompt == 100);
+  CHECK(sums[1].tokens_completion == 20);
+  CHECK(sums[1].duration_ms == 6000);
+  CHECK(sums[2].requests == 1);
+  // The clock of these tests stands at the beginning of a minute.
+  const auto late = Must(world.log->SumsSince(world.clock.wall + std::chrono::minutes(1)));
+  REQUIRE(late.size() == 1);
+  CHECK(late[0].provider_id == kOther);
+  CHECK(Must(world.log->SumsSince(world.clock.wall + std::chrono::minutes(2))).empty());
+}
+
 TEST_CASE("F161 control characters and bytes that are no text make a readable row") {
   TempDir dir;
   TestClock clock;

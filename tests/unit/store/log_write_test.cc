@@ -141,6 +141,24 @@ TEST_CASE("request log: retention deletes at the start, by the request's arrival
   CHECK(Must(log->Page(attempts, 0, 10)).total == 2);
 }
 
+TEST_CASE("request log: sums by the minute are kept for eight days") {
+  TempDir dir;
+  TestClock clock;
+  LogStoreOptions options = LogOptions(dir.File("hotel.db"));
+  {
+    auto log = Must(OpenLogStore(options, &clock));
+    log->Record(RecordOf("old"));
+    log->Record(RecordOf("young", std::chrono::hours(2)));
+  }
+  clock.wall += std::chrono::hours(24 * 8 + 1);
+  auto log = Must(OpenLogStore(options, &clock));
+  log->Close();  // behind the first pass
+  const auto sums = Must(log->SumsSince(WallTime{}));
+  REQUIRE(sums.size() == 1);
+  CHECK(sums[0].requests == 1);
+  CHECK(Must(log->Page({}, 0, 10)).total == 2);  // rows are kept for ever
+}
+
 TEST_CASE("request log: purging by age and of everything, with what belongs to the rows") {
   TempDir dir;
   TestClock clock;

@@ -40,7 +40,8 @@ TEST_CASE("migrations: an empty file gets the whole schema and its mark") {
   CHECK(RawDatabase(path).Value("PRAGMA application_id") == std::to_string(kApplicationId));
   CHECK(RawDatabase(path).Value("SELECT group_concat(name, ' ') FROM (SELECT name FROM"
                                 " sqlite_schema WHERE type = 'table' ORDER BY name)") ==
-        "model_failover_groups models providers request_attempts request_logs request_totals "
+        "model_failover_groups models providers request_attempts request_logs request_minutes "
+        "request_totals "
         "settings");
   CHECK(Migrate(*connection, Migrations()).ok());
 }
