@@ -85,8 +85,8 @@ void EventFeed::Listen(std::string_view last_id, std::shared_ptr<Responder> resp
     }
   }
   const std::uint64_t key = next_listener_++;
-  Listener& kept = listeners_.emplace(key, std::move(listener)).first->second;
-  const std::shared_ptr<Responder> to = kept.responder;
+  const std::shared_ptr<Responder> to = listener.responder;
+  listeners_.emplace(key, std::move(listener));
   to->Begin(200,
             {{"content-type", "text/event-stream"},
              {"cache-control", "no-cache"},
@@ -97,30 +97,38 @@ void EventFeed::Listen(std::string_view last_id, std::shared_ptr<Responder> resp
         const auto it = listeners_.find(key);
         if (it == listeners_.end()) return;
         it->second.paused = false;
-        Pump(&it->second);
+        Pump(key);
       },
       [this, key] { listeners_.erase(key); });
-  // The client may have left while this was said: then it is in the list no more.
-  const auto it = listeners_.find(key);
-  if (it == listeners_.end()) return;
-  it->second.paused = to->Write(": connected\n\n") == Flow::kPause;
-  Pump(&it->second);
+  Write(key, ": connected\n\n");
+  Pump(key);
   if (heartbeat_ == 0) ArmHeartbeat();
 }
 
-void EventFeed::Pump(Listener* listener) {
-  while (!listener->paused) {
+void EventFeed::Write(std::uint64_t key, std::string_view bytes) {
+  auto it = listeners_.find(key);
+  if (it == listeners_.end()) return;
+  const std::shared_ptr<Responder> responder = it->second.responder;
+  const bool full = responder->Write(bytes) == Flow::kPause;
+  it = listeners_.find(key);
+  if (it != listeners_.end()) it->second.paused = full;
+}
+
+void EventFeed::Pump(std::uint64_t key) {
+  for (;;) {
+    const auto it = listeners_.find(key);
+    if (it == listeners_.end() || it->second.paused) return;
     std::string frames;
     {
       base::MutexLock lock(&mutex_);
       for (const Kept& kept : kept_) {
-        if (kept.number < listener->next) continue;
+        if (kept.number < it->second.next) continue;
         frames += kept.frame;
-        listener->next = kept.number + 1;
+        it->second.next = kept.number + 1;
       }
     }
     if (frames.empty()) return;
-    listener->paused = listener->responder->Write(frames) == Flow::kPause;
+    Write(key, frames);
   }
 }
 
@@ -129,13 +137,9 @@ void EventFeed::PumpAll() {
     base::MutexLock lock(&mutex_);
     woken_ = false;
   }
-  // Writing may find a client gone, which takes it off the list.
   std::vector<std::uint64_t> keys;
   for (const auto& [key, listener] : listeners_) keys.push_back(key);
-  for (const std::uint64_t key : keys) {
-    const auto it = listeners_.find(key);
-    if (it != listeners_.end()) Pump(&it->second);
-  }
+  for (const std::uint64_t key : keys) Pump(key);
 }
 
 void EventFeed::ArmHeartbeat() {
@@ -145,11 +149,11 @@ void EventFeed::ArmHeartbeat() {
 void EventFeed::Beat() {
   heartbeat_ = 0;
   if (listeners_.empty()) return;
-  std::vector<std::shared_ptr<Responder>> responders;
+  std::vector<std::uint64_t> keys;
   for (const auto& [key, listener] : listeners_) {
-    if (!listener.paused) responders.push_back(listener.responder);
+    if (!listener.paused) keys.push_back(key);
   }
-  for (const auto& responder : responders) responder->Write(": heartbeat\n\n");
+  for (const std::uint64_t key : keys) Write(key, ": heartbeat\n\n");
   ArmHeartbeat();
 }
 

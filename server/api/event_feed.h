@@ -58,8 +58,10 @@ class EventFeed final : public EventSink {
     std::string frame;
   };
 
-  /// Writes to a listener what it has not got. Loop thread.
-  void Pump(Listener* listener) HOTEL_EXCLUDES(mutex_);
+  /// Writes to a listener what it has not got. Loop thread. Whatever is written may find the client
+  /// gone, which takes the listener off the list.
+  void Pump(std::uint64_t key) HOTEL_EXCLUDES(mutex_);
+  void Write(std::uint64_t key, std::string_view bytes);
   void PumpAll() HOTEL_EXCLUDES(mutex_);
   void ArmHeartbeat();
   void Beat();

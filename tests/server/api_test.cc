@@ -132,6 +132,7 @@ class Client final : public Responder {
   }
   Flow Write(std::string_view bytes) override {
     body += bytes;
+    if (leaves) std::exchange(on_gone, nullptr)();
     return full ? Flow::kPause : Flow::kContinue;
   }
   void WriteWhole(std::string bytes) override { body += bytes; }
@@ -145,6 +146,7 @@ class Client final : public Responder {
   int status = 0;
   bool streaming = false;
   bool full = false;
+  bool leaves = false;  // is found gone when it is written to
   bool ended = false;
   std::string body;
   std::function<void()> on_room;
@@ -236,6 +238,28 @@ TEST_CASE("events: a slow listener is not written to, and gets the kept ones lat
   slow->full = false;
   slow->on_room();
   CHECK(Types(slow->body).size() == std::string("one ").size() + EventFeed::kKept * 5);
+}
+
+TEST_CASE("events: a listener that is found gone while it is written to is dropped") {
+  Feed feed;
+  feed.Say("one");
+  auto leaver = std::make_shared<Client>();
+  leaver->leaves = true;
+  feed.feed.Listen("from the beginning", leaver);  // already in the first line
+  CHECK(leaver->body == ": connected\n\n");
+  const auto stays = feed.Join();
+  auto later = feed.Join();
+  later->leaves = true;
+  const std::weak_ptr<Client> watched = later;
+  later.reset();
+  CHECK_FALSE(watched.expired());
+  feed.Say("two");
+  CHECK(watched.expired());
+  CHECK(Types(stays->body) == "two ");
+  const auto beat = feed.Join();
+  beat->leaves = true;
+  feed.loop.Advance(seconds(60));
+  CHECK(beat->body == ": connected\n\n: heartbeat\n\n");
 }
 
 TEST_CASE("events: a heartbeat every 30 seconds, for those who listen") {
