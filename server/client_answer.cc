@@ -14,11 +14,12 @@
 namespace hotel::server {
 namespace {
 
-constexpr std::size_t kIdleCapacity = 4096;
+constexpr std::size_t kIdleCapacity = 512;
 /// A body up to here is cheaper to copy behind its head than to send from where it is.
 constexpr std::size_t kCopied = 16384;
 
-/// Gives memory back that an idle connection does not need.
+/// Gives memory back that a connection does not need while it waits, for a request or for the next
+/// frame.
 void Trim(std::string* buffer) {
   buffer->clear();
   if (buffer->capacity() > kIdleCapacity) std::string().swap(*buffer);

@@ -206,10 +206,10 @@ bool SetCommonOptions(CURL* easy, const EasyCallbacks& callbacks, const std::str
   set.Set(CURLOPT_QUICK_EXIT, 1L);
 
   // Memory of one exchange: the smallest buffer for sending (64 KiB otherwise, for every stream),
-  // and one for receiving that takes several frames of a stream; a large answer only needs more
+  // and one for receiving that takes a few frames of a stream; a large answer only needs more
   // reads. libcurl does not take a change of it once a handle was used.
   set.Set(CURLOPT_UPLOAD_BUFFERSIZE, 16384L);
-  set.Set(CURLOPT_BUFFERSIZE, 4096L);
+  set.Set(CURLOPT_BUFFERSIZE, 2048L);
 
   // Connections.
   set.Set(CURLOPT_OPENSOCKETFUNCTION, callbacks.open_socket);

@@ -81,6 +81,7 @@ bool Transfer::Prepare() {
     Fail(TransportError::kOther, "the request's method or a header cannot be sent as it is");
     return false;
   }
+  request_.headers = {};  // its lines have them all
   easy_ = shared_->handles.Take();
   const std::size_t size = request_.body.size();
   if (size > 0 && size <= kSmallBody) {

@@ -112,7 +112,7 @@ class Transfer {
   TransportError ErrorOf(CURLcode code, TransportPhase phase) const noexcept;
   std::string DetailOf(CURLcode code, TransportPhase phase) const;
 
-  const UpstreamRequest request_;
+  UpstreamRequest request_;  // without its headers once it is prepared
   ResponseHandler* handler_;
   const std::shared_ptr<Shared> shared_;
   std::shared_ptr<const ProviderUrl> url_;

@@ -63,6 +63,8 @@ void StreamRelay::Feed(std::string_view bytes) {
   buffer_.erase(0, taken_);
   ready_ -= taken_;
   taken_ = 0;
+  // What was held up to the commit is seldom needed again: events mostly come whole.
+  if (committed_ && buffer_.empty()) buffer_ = std::string();
   const std::uint64_t chunk_start = splitter_.offset();
   Ranges hidden;
   const auto status =
