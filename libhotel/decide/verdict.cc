@@ -163,8 +163,7 @@ CircuitReport JudgeKind(const AttemptEnd& end, const CircuitBreakerSettings& set
       return JudgeStatus(end, /*hidden=*/true, settings, fails_over);
     case Kind::kPassedOn:
       if (end.status < 300) return Make(Verdict::kSuccess, kSuccess, end.status);
-      // Not followed and not failed over: it is the client's to follow.
-      if (IsRedirect(end.status)) {
+      if (IsRedirect(end.status)) {  // 304: nothing has changed
         return Make(Verdict::kAlive, StatusCause(end.status, "alive"), end.status);
       }
       return JudgeStatus(end, /*hidden=*/false, settings, fails_over);

@@ -65,7 +65,9 @@ void Attempt::OnHead(int status, HeaderList headers) {
   try_->content_encoding = FindHeader(headers, "content-encoding");
   if (base::EqualsIgnoreCase(try_->content_encoding, "identity")) try_->content_encoding.clear();
   try_->nothing_remaining = StatesNothingRemaining(headers);
-  if (endpoint_ == Endpoint::kPassthrough) {
+  // A redirect is no answer, here neither (decisions, 10); that nothing has changed is one.
+  const bool redirect = status >= 300 && status <= 399 && status != 304;
+  if (endpoint_ == Endpoint::kPassthrough && !redirect) {
     try_->mode = Mode::kRaw;
     try_->error_limit = kMaxOtherError;
     try_->headers = std::move(headers);

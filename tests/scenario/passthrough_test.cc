@@ -72,7 +72,7 @@ TEST_CASE("R29 what looks like an error or like nothing is not judged") {
 TEST_CASE("R29 a provider's refusal goes to the client as it is, and is judged by its status") {
   const std::pair<int, std::string> rows[] = {{400, "alive"},  {404, "noop"},   {401, "charge"},
                                               {500, "charge"}, {503, "charge"}, {402, "charge"},
-                                              {418, "alive"},  {302, "alive"},  {304, "alive"}};
+                                              {418, "alive"},  {304, "alive"}};
   for (const auto& [status, effect] : rows) {
     INFO(status);
     One h;
@@ -100,6 +100,19 @@ TEST_CASE("R29 a provider's refusal goes to the client as it is, and is judged b
     CHECK(BreakerEffectName(h.record().attempts[0].breaker) == effect);
     CHECK(h.record().status == status);
     CHECK(h.record().attempts[0].detail.find("sk-secret-1") == std::string::npos);
+  }
+}
+
+TEST_CASE("F179 a redirect is neither followed nor passed on by the passthrough") {
+  for (const int status : {301, 302, 303, 307, 308}) {
+    INFO(status);
+    One h;
+    h.On("u1", Script().Head(status, {{"location", "https://elsewhere.test/"}}).End());
+    const Client client = AskFor(h, Through("GET", "/x", ""));
+    CHECK(client.status() == 502);
+    CHECK(client.header("location").empty());
+    CHECK(h.Circuit("u1", "*") == "closed 1");
+    CHECK(h.Calls("u1") == 1);
   }
 }
 

@@ -666,7 +666,7 @@ class Headers(TestCase):
                 self.assertEqual((got.status, got.headers["x-hotel-provider"]), (200, "p2"))
                 self.assertEqual(hoteld.chat({"model": "p1/x"}).status, 502)
                 got = hoteld.request("GET", "/p/p1/x")
-                self.assertEqual((got.status, got.headers.get("location")), (code, None))
+                self.assertEqual((got.status, got.headers.get("location")), (502, None))
                 self.assertEqual(len(first.seen), 3)
         self.assertEqual(sink.seen, [])
 
