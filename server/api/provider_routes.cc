@@ -107,15 +107,17 @@ Reply GetProvider(const Context& context, const Call& call) {
 }
 
 /// What keeps a provider from being used as described, as the configuration's check would say.
-absl::Status CheckSpec(const Context& context, const ProviderSpec& spec, bool keyless) {
+/// `key_left_out`: nobody said that there is a key, or that the API wants none.
+absl::Status CheckSpec(const Context& context, const ProviderSpec& spec, bool key_left_out) {
   const wire::ProviderType* const type = wire::FindProviderType(spec.type);
   if (type == nullptr) {
     return absl::InvalidArgumentError(fmt::format("unknown provider_type; known ones are: {}",
                                                   fmt::join(wire::ProviderTypeNames(), ", ")));
   }
-  if (keyless && !type->key_optional) {
-    return absl::InvalidArgumentError(
-        fmt::format("api_key is required for the provider type {}", type->name));
+  if (key_left_out && !type->key_optional) {
+    return absl::InvalidArgumentError(fmt::format(
+        "api_key is required for the provider type {}; \"\" says that its API wants none",
+        type->name));
   }
   if (spec.models && spec.models->empty()) {
     return absl::InvalidArgumentError(
@@ -159,7 +161,8 @@ Reply CreateProvider(const Context& context, const Call& call) {
     if (!number.ok()) return StatusReply(number.status());
     spec.max_in_flight = *number;
   }
-  if (absl::Status status = CheckSpec(context, spec, spec.api_key.empty()); !status.ok()) {
+  if (absl::Status status = CheckSpec(context, spec, call.Find("api_key") == nullptr);
+      !status.ok()) {
     return StatusReply(status);
   }
   const auto id = context.hotel->providers().CreateProvider(spec);
@@ -211,9 +214,11 @@ Reply UpdateProvider(const Context& context, const Call& call) {
   spec.base_url = patch->base_url.value_or(provider->base_url);
   if (patch->models) spec.models = *patch->models;
   if (provider->transport != nullptr) spec.transport = *provider->transport;
-  const bool keyless =
-      patch->api_key ? patch->api_key->empty() : provider->key_state == KeyState::kKeyless;
-  if (absl::Status status = CheckSpec(context, spec, keyless); !status.ok()) {
+  const Json* const key = call.Find("api_key");
+  const bool key_left_out =
+      key != nullptr ? key->is_null()
+                     : spec.type != provider->type && provider->key_state == KeyState::kKeyless;
+  if (absl::Status status = CheckSpec(context, spec, key_left_out); !status.ok()) {
     return StatusReply(status);
   }
   const absl::Status updated = context.hotel->providers().UpdateProvider(id, *patch);
@@ -262,7 +267,9 @@ std::vector<Route> ProviderRoutes() {
        {{"name", T::kString, "1 to 100 bytes, unique with spaces as hyphens", true},
         {"base_url", T::kString, "https unless server.allow_http_providers", true},
         {"provider_type", T::kString, "one of the known types", true},
-        {"api_key", T::kString, "stored encrypted; optional for types that work without"},
+        {"api_key", T::kString,
+         "stored encrypted; empty for an API that wants none; `custom` and the types of "
+         "local servers may leave it out"},
         {"enabled", T::kBool, "default true"},
         {"max_in_flight", T::kInteger, "requests at a time, 1 to 10000; null: no ceiling", false,
          true},
@@ -287,7 +294,10 @@ std::vector<Route> ProviderRoutes() {
                     {{"name", T::kString, "a new name"},
                      {"base_url", T::kString, "a new address"},
                      {"provider_type", T::kString, "one of the known types"},
-                     {"api_key", T::kString, "a new key; null or empty: none", false, true},
+                     {"api_key", T::kString,
+                      "a new key; empty for an API that wants none, or null for the types that may "
+                      "leave it out",
+                      false, true},
                      {"enabled", T::kBool, "off: no route leads to it"},
                      {"max_in_flight", T::kInteger,
                       "requests at a time, 1 to 10000; null: no ceiling", false, true},

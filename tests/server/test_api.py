@@ -13,6 +13,7 @@ from harness import KEY, TestCase, chat, config, status, wait_until
 TOKEN = "admin-token-for-tests"
 NOBODY = "aaaaaaaa-0000-4000-8000-00000000000f"
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+KEY_REQUIRED = 'api_key is required for the provider type openai; "" says that its API wants none'
 UUID = re.compile(r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 STRICT = "providers: {}\nvirtual_keys:\n  - {name: dev, key: %s}\n" % KEY  # no address is allowed beyond the usual ones
 ASK = {"model": "hotel/demo", "messages": [{"role": "user", "content": "hi"}]}
@@ -490,7 +491,8 @@ class Providers(ApiCase):
         good = {"name": "acme", "provider_type": "openai", "base_url": "https://acme.example/v1", "api_key": "sk-1"}
         for name in ("name", "provider_type", "base_url"):
             self.refused(400, name + " is required", "POST", path, {k: v for k, v in good.items() if k != name})
-        self.refused(400, "api_key is required for the provider type openai", "POST", path, dict(good, api_key=""))
+        unsaid = {k: v for k, v in good.items() if k != "api_key"}
+        self.refused(400, KEY_REQUIRED, "POST", path, unsaid)
         answer = self.call("POST", path, dict(good, provider_type="nope"))
         self.assertEqual(answer.status, 400)
         self.assertIn("known ones are: openai, anthropic", answer.body.decode())
@@ -524,6 +526,8 @@ class Providers(ApiCase):
         )
         keyless = self.ok("POST", path, dict(good, name="local", provider_type="ollama", api_key=""), 201)
         self.assertEqual((keyless["masked_key"], keyless["key_state"]), ("", "keyless"))
+        keyless = self.ok("POST", path, dict(unsaid, name="unsaid", provider_type="ollama"), 201)
+        self.assertEqual(keyless["key_state"], "keyless")
         short = self.ok("POST", path, dict(good, name="short", api_key="sk-12345678"), 201)
         self.assertEqual(short["masked_key"], "...")
 
@@ -548,6 +552,21 @@ class Providers(ApiCase):
         self.refused(404, "provider not found", "DELETE", "/api/providers/" + provider["id"])
         self.assertEqual(self.gate.chat(dict(ASK, model="acme/any-model")).status, 404)
 
+    def test_an_empty_key_says_that_there_is_none_as_in_the_file(self):
+        upstream = self.upstream(chat())
+        self.start(config({}, server=""))
+        provider = self.add_provider("acme", url=upstream.url, api_key="")
+        self.assertEqual((provider["masked_key"], provider["key_state"]), ("", "keyless"))
+        self.assertEqual(self.gate.chat(dict(ASK, model="acme/m")).status, 200)
+        self.assertIsNone(upstream.seen[0].header("authorization"))
+        path = "/api/providers/" + provider["id"]
+        self.assertEqual(self.ok("PUT", path, {"max_in_flight": 2})["key_state"], "keyless")
+        self.assertEqual(self.ok("PUT", path, {"api_key": "sk-1234567890ab"})["key_state"], "ready")
+        self.assertEqual(self.ok("PUT", path, {"api_key": ""})["key_state"], "keyless")
+        self.assertEqual(self.ok("PUT", path, {"provider_type": "ollama"})["key_state"], "keyless")
+        self.refused(400, KEY_REQUIRED, "PUT", path, {"provider_type": "openai"})
+        self.ok("PUT", path, {"provider_type": "openai", "api_key": ""})
+
     def test_update(self):
         self.start(STRICT)
         provider = self.add_provider("acme", max_in_flight=3)
@@ -559,7 +578,7 @@ class Providers(ApiCase):
         self.refused(
             409, "a provider named 'other' already exists; choose a different name", "PUT", path, {"name": "other"}
         )
-        self.refused(400, "api_key is required for the provider type openai", "PUT", path, {"api_key": None})
+        self.refused(400, KEY_REQUIRED, "PUT", path, {"api_key": None})
         self.assertEqual(self.call("PUT", path, {"base_url": "http://127.0.0.1/"}).status, 400)
         self.refused(400, "name must be a string", "PUT", path, {"name": None})
         keyless = self.ok("PUT", path, {"provider_type": "custom", "api_key": None})
