@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/ctl/remote.h"
 
 namespace hotel::ctl {
@@ -38,6 +39,10 @@ void AddEvents(CLI::App* app, Command* chosen);
 
 /// A member of an answer as a cell: strings bare, null and absent as "-".
 std::string Cell(const Json& json, const char* name);
+
+/// The id of the provider with this name, as written or as in model names. Ids are understood too,
+/// also of providers that are gone. NotFound: there is none.
+absl::StatusOr<std::string> FindProvider(const Remote& remote, const std::string& name);
 
 }  // namespace hotel::ctl
 

@@ -59,6 +59,10 @@ int main(int argc, char** argv) {
     if (const char* token = std::getenv("ADMIN_TOKEN"); asked.token.empty() && token != nullptr) {
       asked.token = token;
     }
+    if (asked.token.empty()) {
+      std::cerr << "hotelctl: no admin token: set ADMIN_TOKEN or --token\n";
+      return 1;
+    }
     hotel::ctl::Session session{hotel::ctl::Remote(asked.url, hotel::Secret(asked.token)),
                                 asked.json, std::cout};
     const absl::Status status = chosen(session);

@@ -1,4 +1,7 @@
 // logs, settings, events.
+#include <algorithm>
+#include <cstddef>
+
 #include <fmt/format.h>
 
 #include "server/ctl/commands.h"
@@ -21,16 +24,14 @@ struct LogOptions {
   int limit = 50;
 };
 
-/// The provider's id, for filters that want one; what is no name is taken for an id.
+/// The provider's id, for filters that want one.
 absl::StatusOr<std::string> ProviderId(const Remote& remote, const std::string& name) {
   if (name.empty()) return name;
-  const auto answer = remote.Call("GET", "/api/providers");
-  if (!answer.ok()) return answer.status();
-  for (const Json& provider : *answer) {
-    if (Cell(provider, "name") == name) return Cell(provider, "id");
-  }
-  return name;
+  return FindProvider(remote, name);
 }
+
+/// Entries of a trail have a number below 0 when the candidate was passed over.
+bool IsSkipped(const Json& attempt) { return attempt.value("attempt", 0) < 0; }
 
 void PrintTrail(Session& session, const Json& entry) {
   session.out << fmt::format("{}  {}  {}  {}\n", Printable(Cell(entry, "created_at")),
@@ -38,10 +39,9 @@ void PrintTrail(Session& session, const Json& entry) {
                              Printable(Cell(entry, "error_message")));
   Table table({"ATTEMPT", "PROVIDER", "MODEL", "STATUS", "MS", "BREAKER", "KIND", "DETAIL"});
   for (const Json& attempt : entry.value("attempts", Json::array())) {
-    table.Add({attempt.value("attempt", 0) < 0 ? "skipped" : Cell(attempt, "attempt"),
-               Cell(attempt, "provider"), Cell(attempt, "model"), Cell(attempt, "status"),
-               Cell(attempt, "duration_ms"), Cell(attempt, "breaker"), Cell(attempt, "error_kind"),
-               Cell(attempt, "detail")});
+    table.Add({IsSkipped(attempt) ? "skipped" : Cell(attempt, "attempt"), Cell(attempt, "provider"),
+               Cell(attempt, "model"), Cell(attempt, "status"), Cell(attempt, "duration_ms"),
+               Cell(attempt, "breaker"), Cell(attempt, "error_kind"), Cell(attempt, "detail")});
   }
   table.Print(session.out);
 }
@@ -77,12 +77,14 @@ absl::Status ShowLogs(Session& session, const LogOptions& options) {
     session.out << answer->dump(2) << '\n';
     return absl::OkStatus();
   }
-  Table table({"TIME", "ID", "MODEL", "PROVIDER", "STATUS", "ATTEMPTS", "MS", "KIND"});
+  Table table({"TIME", "ID", "MODEL", "PROVIDER", "STATUS", "ATTEMPTS", "SKIPPED", "MS", "KIND"});
   for (const Json& entry : answer->value("entries", Json::array())) {
+    const Json trail = entry.value("attempts", Json::array());
+    const auto skipped = std::count_if(trail.begin(), trail.end(), IsSkipped);
     table.Add({Cell(entry, "created_at"), Cell(entry, "id"), Cell(entry, "model_id"),
                Cell(entry, "provider_name"), Cell(entry, "status_code"),
-               std::to_string(entry.value("attempts", Json::array()).size()),
-               Cell(entry, "duration_ms"), Cell(entry, "error_kind")});
+               std::to_string(static_cast<std::ptrdiff_t>(trail.size()) - skipped),
+               std::to_string(skipped), Cell(entry, "duration_ms"), Cell(entry, "error_kind")});
   }
   table.Print(session.out);
   session.out << fmt::format("{}{} rows match\n", Cell(*answer, "total"),

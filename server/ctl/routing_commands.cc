@@ -1,14 +1,25 @@
 // groups, circuits, reset.
 #include <fmt/format.h>
 
+#include "hotel/failover_group.h"
+
+#include "libhotel/base/ids.h"
+#include "libhotel/base/strings.h"
 #include "server/ctl/commands.h"
 #include "server/ctl/table.h"
 
 namespace hotel::ctl {
 namespace {
 
-/// Why a member is passed over; "" when it is not.
+/// A member as clients would write it.
+std::string MemberName(const Json& entry) {
+  if (entry.value("model_id", "").empty()) return "(deleted)";
+  return fmt::format("{}/{}", RoutingName(Cell(entry, "provider_name")), Cell(entry, "model_id"));
+}
+
+/// Why a member is passed over; "" when it is not, or when nothing of it is left.
 std::string WhyOff(const Json& entry) {
+  if (entry.value("model_id", "").empty()) return "";
   if (!entry.value("enabled", true)) return " (off)";
   if (!entry.value("model_enabled", true)) return " (model off)";
   return entry.value("provider_enabled", true) ? "" : " (provider off)";
@@ -30,8 +41,7 @@ absl::Status ShowGroups(Session& session) {
     // One line per member: that is the order of priority.
     for (const Json& entry : group.value("entries", Json::array())) {
       table.Add({std::exchange(name, ""), std::exchange(state, ""), std::exchange(tokens, ""),
-                 fmt::format("{}/{}{}", Cell(entry, "provider_name"), Cell(entry, "model_id"),
-                             WhyOff(entry))});
+                 MemberName(entry) + WhyOff(entry)});
     }
     if (!name.empty()) table.Add({name, state, tokens, "-"});
   }
@@ -75,17 +85,17 @@ absl::Status ShowCircuits(Session& session) {
   return absl::OkStatus();
 }
 
-/// The id of what is called `name` in a list of the API; the name itself when nothing is, so that
-/// ids are understood too.
-absl::StatusOr<std::string> FindId(const Remote& remote, const std::string& path, const char* list,
-                                   const char* member, const std::string& name) {
-  const auto answer = remote.Call("GET", path);
+/// As FindProvider, for groups; `hotel/` may stand in front, upper and lower case are the same.
+absl::StatusOr<std::string> FindGroup(const Remote& remote, const std::string& name) {
+  if (base::IsUuid(name)) return name;
+  const auto answer = remote.Call("GET", "/api/failover-groups");
   if (!answer.ok()) return answer.status();
-  const Json rows = list == nullptr ? *answer : answer->value(list, Json::array());
-  for (const Json& row : rows) {
-    if (Cell(row, member) == name) return Cell(row, "id");
+  std::string wanted = base::Lower(name);
+  if (base::StartsWith(wanted, "hotel/")) wanted.erase(0, 6);
+  for (const Json& group : answer->value("groups", Json::array())) {
+    if (Cell(group, "display_model") == wanted) return Cell(group, "id");
   }
-  return name;
+  return absl::NotFoundError(fmt::format("no group is named {}", wanted));
 }
 
 struct ResetOptions {
@@ -98,14 +108,11 @@ struct ResetOptions {
 absl::StatusOr<std::string> ResetPath(const Remote& remote, const ResetOptions& options) {
   if (options.all) return "/api/failover-groups/circuit-breaker/reset";
   if (!options.group.empty()) {
-    const std::string prefix = "hotel/";
-    const bool prefixed = options.group.compare(0, prefix.size(), prefix) == 0;
-    const auto id = FindId(remote, "/api/failover-groups", "groups", "display_model",
-                           prefixed ? options.group.substr(prefix.size()) : options.group);
+    const auto id = FindGroup(remote, options.group);
     if (!id.ok()) return id;
     return fmt::format("/api/failover-groups/{}/circuit-breaker/reset", Escaped(*id));
   }
-  const auto id = FindId(remote, "/api/providers", nullptr, "name", options.provider);
+  const auto id = FindProvider(remote, options.provider);
   if (!id.ok()) return id;
   return fmt::format("/api/failover-groups/circuit-breaker/{}/reset{}", Escaped(*id),
                      QueryText({{"model", options.model}}));
@@ -136,6 +143,17 @@ std::string Cell(const Json& json, const char* name) {
   if (!it->is_string()) return it->dump();
   auto text = it->get<std::string>();
   return text.empty() ? "-" : text;
+}
+
+absl::StatusOr<std::string> FindProvider(const Remote& remote, const std::string& name) {
+  if (base::IsUuid(name)) return name;
+  const auto answer = remote.Call("GET", "/api/providers");
+  if (!answer.ok()) return answer.status();
+  const std::string wanted = RoutingName(name);
+  for (const Json& provider : *answer) {
+    if (RoutingName(Cell(provider, "name")) == wanted) return Cell(provider, "id");
+  }
+  return absl::NotFoundError(fmt::format("no provider is named {}", name));
 }
 
 void AddGroups(CLI::App* app, Command* chosen) {

@@ -6,7 +6,7 @@ import select
 import subprocess
 import unittest
 
-from harness import DEADLINE, TestCase, chat, status, wait_until
+from harness import DEADLINE, TestCase, chat, config, status, wait_until
 
 CTL = os.environ.get("HOTELCTL", "build/server/hotelctl")
 TOKEN = "admin-token-for-tests"
@@ -58,13 +58,37 @@ class Tool(TestCase):
                 else:
                     self.assertIn("1 of them were not closed", told)
                 self.assertEqual(self.read("circuits")["open"], 0)
+        for which, told in (("--group", "no group is named nobody"), ("--provider", "no provider is named nobody")):
+            done = self.command("reset", which, "nobody")
+            self.assertEqual((done.returncode, done.stderr), (1, "hotelctl: %s\n" % told))
+
+    def test_groups_show_members_as_clients_write_them_and_those_that_are_gone(self):
+        self.gate = self.hoteld(config({}, server=""), env={"ADMIN_TOKEN": TOKEN})
+        self.url = "http://%s:%d" % self.gate.address
+        for name in ("My Acme", "other"):
+            spec = {"name": name, "provider_type": "openai", "api_key": "", "models": ["z/m"]}
+            spec["base_url"] = "http://127.0.0.1:1/v1"
+            self.assertEqual(self.api("POST", "/api/providers", spec).status, 201)
+        models = {model["provider_name"]: model["id"] for model in self.api("GET", "/api/models").json()}
+        group = {"display_model": "demo", "entry_ids": [models["My Acme"], models["other"]]}
+        self.assertEqual(self.api("POST", "/api/failover-groups", group).status, 201)
+        self.assertEqual(self.api("DELETE", "/api/models/" + models["other"]).status, 204)
+        lines = [line.split() for line in self.shown("groups").splitlines()]
+        self.assertEqual([line[-1] for line in lines], ["MEMBERS", "My-Acme/z/m", "(deleted)"])
+        for name in ("My Acme", "My-Acme"):
+            self.assertEqual(self.shown("reset", "--provider", name), "nothing to reset; it was closed\n")
+        self.assertIn("0 circuits forgotten", self.shown("reset", "--group", "hotel/DEMO"))
+
+    def api(self, method, path, body=None):
+        headers = {"Authorization": "Bearer " + TOKEN}
+        return self.gate.request(method, path, b"" if body is None else json.dumps(body).encode(), headers)
 
     def test_logs(self):
         gate = self.start(status(503), chat())
         request = gate.chat(ASK).headers["x-hotel-request-id"]
         wait_until(lambda: self.read("logs")["total"] == 1, "the row is written")
         table = self.shown("logs").splitlines()
-        self.assertEqual(table[1].split()[1:6], [request, "hotel/demo", "p2", "200", "2"])
+        self.assertEqual(table[1].split()[1:7], [request, "hotel/demo", "p2", "200", "2", "0"])
         self.assertEqual(table[2], "1 rows match")
         trail = [line.split() for line in self.shown("logs", request).splitlines()]
         self.assertEqual(trail[2][:4], ["0", "p1", "model-p1", "503"])
@@ -74,6 +98,16 @@ class Tool(TestCase):
         self.assertEqual(self.read("logs", "--provider", "p2", "--status", "2xx", "--model", "hotel/demo")["total"], 1)
         done = self.command("logs", "nonsense")
         self.assertEqual((done.returncode, done.stderr), (1, "hotelctl: 404: log entry not found\n"))
+
+    def test_what_was_skipped_is_no_attempt(self):
+        gate = self.start(status(503), chat(), extra="settings: {circuit_breaker_threshold: 1}")
+        gate.chat(ASK)
+        request = gate.chat(ASK).headers["x-hotel-request-id"]
+        wait_until(lambda: self.read("logs")["total"] == 2, "the rows are written")
+        rows = {line.split()[1]: line.split() for line in self.shown("logs").splitlines()[1:3]}
+        self.assertEqual(rows[request][5:7], ["1", "1"])
+        trail = [line.split() for line in self.shown("logs", request).splitlines()]
+        self.assertEqual([line[0] for line in trail[2:]], ["skipped", "0"])
 
     def test_settings(self):
         self.start(chat(), extra="settings: {ttft_timeout: 5s}")
@@ -119,6 +153,9 @@ class Tool(TestCase):
 
     def test_what_it_says_when_it_cannot(self):
         self.start(chat())
+        done = self.command("groups", token="", url="http://127.0.0.1:1")  # nobody is there, and nobody is asked
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "hotelctl: no admin token: set ADMIN_TOKEN or --token\n")
         done = self.command("groups", token="wrong")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "hotelctl: 401: invalid admin token (see --token and ADMIN_TOKEN)\n")
