@@ -42,6 +42,10 @@ constexpr const char* kScope = "server";
 constexpr Duration kFlushTime = std::chrono::seconds(5);
 constexpr std::size_t kWeakMasterKey = 32;
 
+/// For everybody who forgot to make one: nothing else would tell why no key works.
+constexpr const char* kNoVirtualKeys =
+    "no virtual_keys are configured: every request under /v1 will be answered 401";
+
 std::string Text(const absl::Status& status) { return std::string(status.message()); }
 
 bool IsLoopback(const std::string& host) {
@@ -241,8 +245,7 @@ absl::Status Sidecar::Start() {
   if (auto opened = OpenApi(); !opened.ok()) return opened;
   if (auto opened = OpenRequestLog(); !opened.ok()) return opened;
   if (server.require_virtual_key && keys_.empty()) {
-    log_.Warn(kScope,
-              "no virtual_keys are configured: every request under /v1 will be answered 401");
+    log_.Warn(kScope, kNoVirtualKeys);
   }
 
   auto loop = StartEventLoop();
@@ -312,7 +315,13 @@ int RunSidecar(int argc, char** argv) {
   if (!line) return exit_status;
   auto config = ReadSettings(*line);
   if (!config) return 2;
-  if (line->check) return 0;
+  if (line->check) {
+    // A start says it in its log.
+    if (config->server.require_virtual_key && config->virtual_keys.empty()) {
+      fmt::print(stderr, "{}:0: virtual_keys: {} (warning)\n", line->config, kNoVirtualKeys);
+    }
+    return 0;
+  }
   // Before the first thread is started: all of them inherit it.
   BlockStopSignals();
   return Sidecar(std::move(*line), std::move(*config)).Run();

@@ -81,6 +81,18 @@ class Check(TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
         self.assertFalse(os.path.exists(data))
 
+    def test_a_file_that_no_client_can_use_is_0_and_warned_of(self):
+        path = self.file(config({"p1": "http://127.0.0.1:1/v1"}, {"demo": ["p1/a"]}, keys=False))
+        result = run("--check", "--config", path)
+        self.assertEqual((result.returncode, result.stdout), (0, b""))
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(lines[0].startswith(path + ":0: virtual_keys: no virtual_keys are configured"), lines)
+        self.assertTrue(lines[0].endswith(" (warning)"), lines)
+        path = self.file(config({}, server="require_virtual_key: false", keys=False))
+        result = run("--check", "--config", path)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+
     def test_a_provider_at_a_forbidden_address_is_2(self):
         text = config({"p1": "http://127.0.0.1:1/v1"}).replace('["127.0.0.1"]', "[]")
         path = self.file(text)
