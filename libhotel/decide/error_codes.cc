@@ -44,15 +44,19 @@ constexpr std::array kRows = {
     ErrorCodeRow{
         C::kProviderBadRequest, "provider_bad_request", "as upstream",
         "The provider refused the payload and its own error object could not be forwarded."},
-    ErrorCodeRow{C::kProviderNotEntitled, "provider_not_entitled", "401, 402 or 403",
-                 "The last candidate refused the gateway's credential, plan or balance."},
+    ErrorCodeRow{
+        C::kProviderNotEntitled, "provider_not_entitled", "401, 402, 403 or 429",
+        "The last candidate refused the gateway's credential, plan or balance. 429: its words "
+        "say that somebody has to pay; waiting does not help."},
     ErrorCodeRow{C::kProviderModelGone, "provider_model_gone", "404",
                  "The last candidate does not serve the model."},
     ErrorCodeRow{C::kProviderSaturated, "provider_saturated", "429",
                  "Busy: the last candidate said so, or no candidate had a free slot in time. Retry "
                  "after the time in Retry-After."},
-    ErrorCodeRow{C::kProviderQuotaExhausted, "provider_quota_exhausted", "429",
-                 "Spent: the last candidate's usage window is used up until it resets."},
+    ErrorCodeRow{
+        C::kProviderQuotaExhausted, "provider_quota_exhausted", "429",
+        "Spent: the last candidate's quota is used up and comes back when it resets. (One that has "
+        "to be paid is `provider_not_entitled`.)"},
     ErrorCodeRow{
         C::kProviderRateLimited, "provider_rate_limited", "429",
         "The last candidate refused with 429 and did not say whether it is busy or spent."},

@@ -58,8 +58,9 @@ void ReadBaseUrl(Reader* reader, const Node& node, const std::string& path, bool
     return;
   }
   if (!(https || http) || !HasHost(lower, https ? "https://" : "http://") || !IsCleanText(*url)) {
-    reader->Error(node.line, path,
-                  "is not a URL; write the address of its API, such as https://api.example.com/v1");
+    reader->Error(
+        node.line, path,
+        "is no http(s) URL; write the address of its API, such as https://api.example.com/v1");
     return;
   }
   while (url->back() == '/') url->pop_back();

@@ -75,7 +75,7 @@ TEST_CASE("Base URLs are https unless http is allowed") {
   CHECK(url("").find("is empty") != std::string::npos);
   for (const char* bad : {"a.example", "ftp://a", "https://", "https:///v1", "https://?q"}) {
     INFO(bad);
-    CHECK(url(bad).find("is not a URL") != std::string::npos);
+    CHECK(url(bad).find("is no http(s) URL") != std::string::npos);
   }
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("The transport's judgement is an error like the others, at the line it
   CHECK(errors[0] == "h.yaml:4: providers.acme.base_url: is an inner address");
   CHECK(errors[1] == "h.yaml:5: providers.acme.proxy: is unknown");
   CHECK(errors[2].find("h.yaml:6: providers.acme.timeouts.request_timeout: ") == 0);
-  CHECK(errors[3].find("h.yaml:7: providers.broken.base_url: is not a URL") == 0);
+  CHECK(errors[3].find("h.yaml:7: providers.broken.base_url: is no http(s) URL") == 0);
   // Without a line of its own the provider's.
   CHECK(Lines(result.warnings) ==
         std::vector<std::string>{"h.yaml:2: providers.acme.http2: has no effect"});
