@@ -19,6 +19,7 @@ int main(int argc, char* argv[]) {
   hotel::Options options;
   options.addresses.allow_http = true;
   options.addresses.allowed_hosts = {"127.0.0.1"};
+  // Name, type, base URL, key, enabled, models (none listed: whatever it is asked for).
   options.providers = {{"first", "openai", argv[1], hotel::Secret(), true, {}},
                        {"second", "openai", argv[argc - 1], hotel::Secret(), true, {}}};
   options.groups = {{"demo", {"first/status-503", "second/ok"}}};

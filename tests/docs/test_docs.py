@@ -55,6 +55,13 @@ class Docs(unittest.TestCase):
         code = example[example.index("#include"):]
         self.assertIn(code.strip(), [block.strip() for block in blocks(ROOT / "README.md", "cpp")])
 
+    def test_the_code_of_the_library_page_is_from_the_example(self):
+        example = (ROOT / "examples/stream/main.cc").read_text(encoding="utf-8")
+        found = blocks(ROOT / "docs/library.md", "cpp")
+        self.assertTrue(found)
+        for block in found:
+            self.assertIn(block, example)
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run_minimal.py HOTEL_SIM MINIMAL: the minimal example against a simulated provider."""
+"""run_failover.py HOTEL_SIM EXAMPLE: an example of two providers against a simulated one."""
 
 import subprocess
 import sys
