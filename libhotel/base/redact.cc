@@ -95,6 +95,68 @@ std::string PercentEncoded(std::string_view text, bool upper) {
   return result;
 }
 
+int HexValue(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Whether `text` starts with `digits` hexadecimal digits that make `c`.
+bool IsHexOf(std::string_view text, std::size_t digits, char c) noexcept {
+  if (text.size() < digits) return false;
+  int value = 0;
+  for (std::size_t i = 0; i < digits; ++i) {
+    const int digit = HexValue(text[i]);
+    if (digit < 0) return false;
+    value = value * 16 + digit;
+  }
+  return value == static_cast<unsigned char>(c);
+}
+
+// Length of `c` at the start of `text`, as itself, percent-encoded or as a JSON escape, also inside
+// a JSON text that is itself a string (`\\u002b`); 0 = it is something else.
+std::size_t SpeltLength(std::string_view text, char c) noexcept {
+  if (text.empty()) return 0;
+  if (text[0] == c && c != '\\') return 1;
+  if (text[0] == '%') return IsHexOf(text.substr(1), 2, c) ? 3 : 0;
+  constexpr std::size_t kDeepest = 8;  // a string in a string in a string
+  std::size_t slashes = 0;
+  while (slashes < text.size() && slashes < kDeepest && text[slashes] == '\\') ++slashes;
+  if (slashes == 0) return 0;
+  if (c == '\\') return slashes > 1 ? 2 : 1;
+  const std::string_view rest = text.substr(slashes);
+  if (rest.empty()) return 0;
+  if (rest[0] == 'u' && IsHexOf(rest.substr(1), 4, c)) return slashes + 5;
+  return rest[0] == c ? slashes + 1 : 0;
+}
+
+// Length of `secret` at the start of `text`, however each of its characters is spelt; 0 = it is not
+// there.
+std::size_t SecretLength(std::string_view text, std::string_view secret) noexcept {
+  std::size_t at = 0;
+  for (const char c : secret) {
+    const std::size_t length = SpeltLength(text.substr(at), c);
+    if (length == 0) return 0;
+    at += length;
+  }
+  return at;
+}
+
+std::string MaskSecret(std::string_view text, std::string_view secret) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t length = SecretLength(text.substr(at), secret); length > 0) {
+      result.append(kRedacted);
+      at += length;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
 std::string ReplaceAll(std::string_view text, std::string_view what) {
   std::string result;
   for (;;) {
@@ -149,6 +211,8 @@ std::string Redact(std::string_view text, std::string_view secret) {
     for (const std::string& spelling : SecretSpellings(secret)) {
       result = ReplaceAll(result, spelling);
     }
+    // Some servers escape more than JSON asks for, or everything.
+    result = MaskSecret(result, secret);
   }
   return RedactKeys(result);
 }

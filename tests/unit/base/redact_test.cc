@@ -39,6 +39,28 @@ TEST_CASE("A known secret is masked in every spelling it can come back in") {
   CHECK(Redact("x p%22a%2fs%5cs%20w%2brd%0a y", secret) == "x [REDACTED] y");
 }
 
+TEST_CASE("F175 a secret whose characters are escaped more than they must be is masked") {
+  const std::string secret = "sec/ret+key==Zq9876543210abcdef";
+  CHECK(Redact(R"({"m":"bad key sec/ret\u002Bkey\u003d\u003dZq9876543210abcdef!"})", secret) ==
+        R"({"m":"bad key [REDACTED]!"})");
+  CHECK(Redact(R"(x sec\/ret\u002bkey%3D=Zq9876543210abcdef y)", secret) == "x [REDACTED] y");
+  CHECK(Redact(R"(x sec\\/ret\\u002bkey==Zq9876543210abcdef y)", secret) == "x [REDACTED] y");
+  std::string all;
+  for (const char c : secret) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    all += "\\u00";
+    all += kDigits[static_cast<std::size_t>(c) >> 4];
+    all += kDigits[static_cast<std::size_t>(c) & 15];
+  }
+  CHECK(Redact("<" + all + ">", secret) == "<[REDACTED]>");
+  CHECK(Redact(R"(sec/ret\u002Ckey)", secret) == R"(sec/ret\u002Ckey)");
+}
+
+TEST_CASE("Looking for a secret in a wall of backslashes takes no time") {
+  const std::string wall(1 << 20, '\\');
+  CHECK(Redact(wall, "sk\\uff").size() <= wall.size() + 16);
+}
+
 TEST_CASE("A secret that occurs twice is masked twice") {
   CHECK(Redact("hunter22hunter22 hunter22", "hunter22") == "[REDACTED][REDACTED] [REDACTED]");
 }
