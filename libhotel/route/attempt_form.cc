@@ -20,6 +20,15 @@ bool IsType(std::string_view content_type, std::string_view type) {
   return base::EqualsIgnoreCase(content_type.substr(0, type.size()), type);
 }
 
+/// What calls itself JSON: also `application/problem+json` and the old `text/json`.
+bool IsJson(std::string_view content_type) {
+  const std::string_view type = base::Trim(content_type.substr(0, content_type.find(';')));
+  constexpr std::string_view kSuffix = "+json";
+  return IsType(type, kJsonType) || base::EqualsIgnoreCase(type, "text/json") ||
+         (type.size() > kSuffix.size() &&
+          base::EqualsIgnoreCase(type.substr(type.size() - kSuffix.size()), kSuffix));
+}
+
 }  // namespace
 
 /// How the body of a 2xx is taken.
@@ -30,10 +39,10 @@ Attempt::Mode Attempt::ModeOfAnswer() const {
   if (plain()) {
     // Vectors and ranks are JSON whatever they are called; a page is no answer anywhere.
     const bool only_json = endpoint_ == Endpoint::kEmbeddings || endpoint_ == Endpoint::kRerank;
-    if (only_json || IsType(type, kJsonType) || IsType(type, kHtmlType)) return Mode::kBuffer;
+    if (only_json || IsJson(type) || IsType(type, kHtmlType)) return Mode::kBuffer;
     return IsType(type, kSseType) && !coded ? Mode::kStream : Mode::kOpaque;
   }
-  if (!streaming_asked_ || IsType(type, kJsonType)) return Mode::kBuffer;
+  if (!streaming_asked_ || IsJson(type)) return Mode::kBuffer;
   // Whatever is not plainly JSON is read as a stream: providers mislabel SSE (F077).
   return coded ? Mode::kOpaque : Mode::kStream;
 }

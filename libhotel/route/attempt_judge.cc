@@ -72,12 +72,18 @@ void Attempt::AnswerEnded() {
   std::optional<std::string> decoded;
   if (!try_->content_encoding.empty()) {
     decoded = wire::Inflate(try_->content_encoding, try_->body, kMaxDecoded);
-    if (!decoded) return End(EndKind::kAnswer, try_->status);
+    // A coding that is not known is no evidence of an empty answer (F147); bytes that are not in
+    // the one they claim are no answer.
+    if (!decoded) {
+      const bool known = wire::CanInflate(try_->content_encoding);
+      return End(known ? EndKind::kBadAnswer : EndKind::kAnswer, try_->status);
+    }
   }
   const std::string_view text = decoded ? *decoded : try_->body;
   const wire::Answer answer = ReadWhole(text);
-  // What cannot be read, or not to its end, is no evidence of an empty answer (F147).
-  if (decoded && answer.kind == wire::Answer::Kind::kUndecodable) {
+  // Nor is one that is too large to be read to its end.
+  if (decoded && decoded->size() >= kMaxDecoded &&
+      answer.kind == wire::Answer::Kind::kUndecodable) {
     return End(EndKind::kAnswer, try_->status);
   }
   if (decoded && answer.kind == wire::Answer::Kind::kHiddenError) {

@@ -28,9 +28,7 @@ struct PlainFrame : FrameMembers {
   }
 };
 
-}  // namespace
-
-StreamFrame ReadStreamFrame(Dialect dialect, std::string_view event_name, std::string_view data) {
+StreamFrame ReadByDialect(Dialect dialect, std::string_view event_name, std::string_view data) {
   switch (dialect) {
     case Dialect::kChat:
       return ReadChatFrame(event_name, data);
@@ -42,6 +40,18 @@ StreamFrame ReadStreamFrame(Dialect dialect, std::string_view event_name, std::s
       break;
   }
   return ReadFrame<PlainFrame>(event_name, data);
+}
+
+}  // namespace
+
+StreamFrame ReadStreamFrame(Dialect dialect, std::string_view event_name, std::string_view data) {
+  const StreamFrame frame = ReadByDialect(dialect, event_name, data);
+  if (frame.kind != Kind::kOutput) return frame;
+  // Google wraps an error in an array of one (facts k).
+  const std::string_view text = TrimPayload(data);
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return frame;
+  const StreamFrame inner = ReadByDialect(dialect, event_name, text.substr(1, text.size() - 2));
+  return inner.kind == Kind::kError ? inner : frame;
 }
 
 void MergeUsage(const TokenUsage& more, std::optional<TokenUsage>* usage) {

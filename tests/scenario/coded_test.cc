@@ -55,11 +55,8 @@ TEST_CASE("F147 a coded answer reaches the client as it came, its tokens are rea
 }
 
 TEST_CASE("F147 what cannot be decoded is no evidence of an empty answer") {
-  const std::string coded = Coded(kGood);
-  const std::pair<std::string, std::string> rows[] = {{"br", "\x0b\x02\x80hello\x03"},
-                                                      {"gzip", coded.substr(0, coded.size() / 2)},
-                                                      {"gzip", "zzz"}};
-  for (const auto& [coding, bytes] : rows) {
+  for (const std::string coding : {"br", "zstd"}) {
+    const std::string bytes = "\x0b\x02\x80hello\x03";
     Harness h;
     h.Demo({"u1", "u2"}).On("u1", Answer(200, coding, bytes));
     const Client client = h.Ask();
@@ -69,6 +66,18 @@ TEST_CASE("F147 what cannot be decoded is no evidence of an empty answer") {
     REQUIRE(h.record().usage.has_value());
     CHECK(h.record().usage->estimated);  // no silent zero
     CHECK(h.record().usage->prompt > 0);
+  }
+}
+
+TEST_CASE("F151 bytes that are not in the coding they claim, or are no answer in it, fail over") {
+  const std::string coded = Coded(kGood);
+  for (const std::string& bytes :
+       {coded.substr(0, coded.size() / 2), std::string("zzz"), std::string(), Coded(""),
+        Coded("<html></html>"), Coded(coded)}) {
+    Harness h;
+    h.Demo({"u1", "u2"}).On("u1", Answer(200, "gzip", bytes)).On("u2", Script::Chat("Hi"));
+    CHECK(h.Ask().header("x-hotel-provider") == "u2");
+    CHECK(h.Circuit("u1") == "closed 1");
   }
 }
 

@@ -175,6 +175,26 @@ TEST_CASE("F023 a form reaches every candidate whole, only its model's bytes cha
   }
 }
 
+TEST_CASE("R24 an error under any name of JSON is not taken for a picture") {
+  for (const char* type : {"application/json; charset=utf-8", "application/problem+json",
+                           "text/json", "application/vnd.api+json;v=1"}) {
+    INFO(type);
+    Harness h;
+    h.Demo({"u1", "u2"});
+    h.On("u1", Script()
+                   .Head(200, {{"content-type", type}})
+                   .Bytes(R"({"error":{"message":"x","code":503}})")
+                   .End());
+    h.On("u2", Script::Json(200, R"({"created":1,"data":[{"b64_json":"eA=="}]})"));
+    RouteRequest request;
+    request.endpoint = Endpoint::kImageGenerations;
+    request.body = std::make_shared<const std::string>(R"({"model":"hotel/demo","prompt":"x"})");
+    Client client = h.Send(std::move(request));
+    h.Wait(client);
+    CHECK(client.header("x-hotel-provider") == "u2");
+  }
+}
+
 TEST_CASE("seed 000 transcripts in other forms than JSON are relayed with their type") {
   Harness h;
   h.Demo({"u1"}).On("u1", Binary("text/vtt", {"WEBVTT\n\n", "00:00 --> 00:01\nhallo\n"}).End());

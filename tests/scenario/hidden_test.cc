@@ -20,6 +20,8 @@ TEST_CASE("R31 F043 an error object in a 200 is that error: it moves on and is c
       {"held open behind it", Open({ErrorFrame("503")}).Hang()},
       {"named by its event field",
        Open({"event: error\ndata: {\"error\":{\"message\":\"x\",\"code\":503}}"}).End()},
+      {"facts k in Google's array of one",
+       Open({R"(data: [{"error":{"code":503,"message":"x","status":"UNAVAILABLE"}}])"}).End()},
       {"beside choices",
        Open({R"(data: {"choices":[],"error":{"code":503,"message":"x"}})"}).End()},
   };
