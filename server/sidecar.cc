@@ -224,7 +224,8 @@ absl::Status Sidecar::OpenRequestLog() {
   auto opened = OpenLogStore(std::move(options), clock_.get());
   if (!opened.ok()) return opened.status();
   log_store_ = std::move(*opened);
-  std::vector<RequestLog*> logs = {log_store_.get(), &metrics_};
+  std::vector<RequestLog*> logs = {&metrics_};
+  if (config_.server.store_requests) logs.push_back(log_store_.get());
   if (config_.server.log_requests) logs.push_back(&records_);
   log_out_ = std::make_unique<observe::LogFanOut>(logs);
   std::optional<api::AdminToken> scraper;

@@ -74,6 +74,7 @@ def main():
                  "hoteld+key": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, True, "hoteld+key"),
                  "unguarded": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="unguarded",
                                              extra=plan.UNGUARDED),
+                 "logged": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="logged", stored=True),
                  "unhedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="unhedged",
                                             second=plan.PROMPT),
                  "hedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="hedged",

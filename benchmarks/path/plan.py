@@ -59,8 +59,8 @@ class Plan:
         self.bench = bench
         self.direct, self.nginx, self.hoteld, self.keyed, self.portkey = (
             systems[name] for name in ("direct", "nginx", "hoteld", "hoteld+key", "portkey"))
-        self.unguarded, self.hedged, self.unhedged = (
-            systems[name] for name in ("unguarded", "hedged", "unhedged"))
+        self.unguarded, self.hedged, self.unhedged, self.logged = (
+            systems[name] for name in ("unguarded", "hedged", "unhedged", "logged"))
         self.quick = quick
         self.repeats = 1 if quick else 3
         self.rows = []
@@ -178,13 +178,17 @@ class Plan:
                  "cpu_us_per_frame"),
                 ("a request", "ok", ("-c", 8, "-t", 0.7 if self.quick else 3), None,
                  "cpu_us_per_request")):
-            runs = self.run(f"guards, {what}", [self.unguarded, self.hoteld], behaviour, *arguments,
-                            stream=stream)
+            systems = [self.unguarded, self.hoteld] + ([] if stream else [self.logged])
+            runs = self.run(f"guards, {what}", systems, behaviour, *arguments, stream=stream)
             with_all, without = runs.median("hoteld", path), runs.median("unguarded", path)
             row = Row(f"Probe and watchdog, CPU of {what} against none ({without:.1f} us)", "x",
                       with_all / without)
             self.rows += [at_most(row, 1.15, "at most 1.15 x"),
                           none_failed(f"Probe and watchdog, {what}", runs)]
+        logged = runs.median("logged", path)
+        row = Row(f"Request log in the database, CPU of a request against none ({with_all:.1f} us)", "x",
+                  logged / with_all)
+        self.rows.append(at_most(row, 1.25, "at most 1.25 x"))
 
     def hedging(self):
         """First frames of a provider that is slow at times, alone and in a race."""

@@ -142,8 +142,10 @@ class Direct:
 class Hoteld(Program):
     """Two candidates a group; the first one serves."""
 
-    def __init__(self, binary, sim, behaviours, key=False, name="hoteld", extra=(), second=None):
+    def __init__(self, binary, sim, behaviours, key=False, name="hoteld", extra=(), second=None,
+                 stored=False):
         super().__init__(name)
+        self.stored = stored  # rows of requests in the database
         self.binary = binary
         self.sim = sim
         self.groups = {behaviour: f"b{i}" for i, behaviour in enumerate(behaviours)}
@@ -155,7 +157,8 @@ class Hoteld(Program):
 
     def command(self):
         models = ", ".join([*self.groups, self.second] if self.second else self.groups)
-        lines = ["server:", "  log_requests: false",  # as nginx without its access log
+        # As nginx without its access log.
+        lines = ["server:", "  log_requests: false", f"  store_requests: {str(self.stored).lower()}",
                  f"  require_virtual_key: {str(self.key).lower()}",
                  "  allow_http_providers: true", "  allowed_provider_hosts: [127.0.0.1]", *self.extra, "providers:"]
         for provider in ("first", "second"):

@@ -37,7 +37,8 @@ struct ServerConfig {
   std::string data_dir = "./data";
   bool require_virtual_key = true;
   Duration drain_timeout = std::chrono::seconds(10);
-  bool log_requests = true;  ///< one log line per finished request, with its trail
+  bool log_requests = true;    ///< one log line per finished request, with its trail
+  bool store_requests = true;  ///< one row of the request log in the database for each
   std::size_t max_request_size = std::size_t{50} << 20;   ///< bytes of a body
   std::size_t max_buffered_bytes = std::size_t{1} << 30;  ///< bytes of all bodies together
   std::size_t max_head_size = std::size_t{32} << 10;      ///< bytes of a head

@@ -179,7 +179,8 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
                                       "require_virtual_key",
                                       "allow_http_providers",
                                       "allowed_provider_hosts",
-                                      "log_requests"};
+                                      "log_requests",
+                                      "store_requests"};
     for (const auto& row : kTimes) known.emplace_back(row.key);
     for (const auto& row : kSizes) known.emplace_back(row.key);
     for (const auto& row : kCounts) known.emplace_back(row.key);
@@ -202,6 +203,8 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       server->addresses.allow_http = reader->Bool(value, path).value_or(false);
     } else if (member->key == "log_requests") {
       server->log_requests = reader->Bool(value, path).value_or(true);
+    } else if (member->key == "store_requests") {
+      server->store_requests = reader->Bool(value, path).value_or(true);
     } else if (member->key == "allowed_provider_hosts") {
       ReadHosts(reader, value, path, server);
     } else if (const TimeOption* time = FindRow(kTimes, member->key)) {

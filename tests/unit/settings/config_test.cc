@@ -59,6 +59,7 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
       "  max_request_size: 1MiB\n"
       "  max_head_size: 16KiB\n"
       "  log_requests: false\n"
+      "  store_requests: false\n"
       "  max_headers: 50\n"
       "  head_timeout: 1s\n"
       "  body_timeout: 2s\n"
@@ -79,6 +80,7 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
   CHECK(config.server.max_request_size == 1u << 20);
   CHECK(config.server.max_head_size == 16u << 10);
   CHECK_FALSE(config.server.log_requests);
+  CHECK_FALSE(config.server.store_requests);
   CHECK(config.server.max_headers == 50);
   CHECK(config.server.head_timeout == 1s);
   CHECK(config.server.body_timeout == 2s);
