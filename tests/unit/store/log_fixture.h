@@ -3,10 +3,12 @@
 #define HOTEL_TESTS_UNIT_STORE_LOG_FIXTURE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "hotel/events.h"
@@ -34,6 +36,18 @@ class EventList final : public EventSink {
     int count = 0;
     for (const Event& event : events_) count += event.type == type ? 1 : 0;
     return count;
+  }
+  /// The metadata `name` of all events of a type, added up.
+  std::int64_t Sum(const std::string& type, const std::string& name) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::int64_t sum = 0;
+    for (const Event& event : events_) {
+      if (event.type != type) continue;
+      for (const auto& [key, value] : event.metadata) {
+        if (key == name) sum += std::get<std::int64_t>(value);
+      }
+    }
+    return sum;
   }
 
  private:

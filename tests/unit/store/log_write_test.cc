@@ -76,9 +76,11 @@ TEST_CASE("F187 a locked database loses nothing that fits in memory, and counts 
   CHECK(log->counts().written == 51);
   CHECK(Must(log->Page({}, 0, 1)).total == 51);
   log->Close();
-  // Told once each, however often it was tried.
+  // Told once each, however often it was tried: the loss at its beginning, and at the end what came
+  // on top.
   CHECK(events.Count("request_log.write_failed") == 1);
-  CHECK(events.Count("request_log.rows_lost") == 1);
+  CHECK(events.Count("request_log.rows_lost") <= 2);
+  CHECK(events.Sum("request_log.rows_lost", "rows") == 50);
 }
 
 TEST_CASE("request log: closing a locked database tries once more and gives up") {
