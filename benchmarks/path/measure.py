@@ -74,6 +74,11 @@ class Runs:
         values = [value for value in values if value is not None]
         return statistics.median(values) if values else None
 
+    def best(self, system, path):
+        """The least of a cost: what disturbs a turn only adds to it."""
+        values = [at(result, path) for result in self.by_system.get(system, [])]
+        return min((value for value in values if value is not None), default=None)
+
     def total(self, system, path):
         return sum(at(result, path) for result in self.by_system.get(system, []))
 
