@@ -109,6 +109,7 @@ class RawDatabase {
  public:
   explicit RawDatabase(const std::string& path) {
     if (sqlite3_open(path.c_str(), &db_) != SQLITE_OK) throw std::runtime_error("cannot open");
+    sqlite3_busy_timeout(db_, 5000);  // the writer of a log may be at work for a moment
   }
   ~RawDatabase() { sqlite3_close(db_); }
   RawDatabase(const RawDatabase&) = delete;
