@@ -252,7 +252,8 @@ TEST_CASE("a dispatcher with several loops may be destroyed with exchanges runni
       calls[1]->exchange.reset();
     });
     client.DropDispatcher();
-    CHECK(server->WaitClosedCount(6, kLong) == 6);
+    // The one that was called off before it was sent may have got as far as a connection.
+    CHECK(server->WaitClosedCount(6, kLong) >= 6);
     // What was cancelled hears of it, nothing else is heard.
     REQUIRE(calls[0]->recorder.WaitDone());
     REQUIRE(unsent.recorder.WaitDone());
