@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "libhotel/base/strings.h"
+
 namespace hotel::server {
 namespace {
 
 constexpr int kMaxDigits = 15;  // a chunk size never overflows 64 bits
 constexpr std::size_t kMaxExtension = 256;
 constexpr std::size_t kMaxTrailers = 8 * 1024;
-
-int HexValue(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -45,7 +40,7 @@ ChunkedBody::State ChunkedBody::Feed(std::string_view wire, std::string* body,
 ChunkedBody::State ChunkedBody::Take(char c) {
   switch (step_) {
     case Step::kSize:
-      if (const int value = HexValue(c); value >= 0) {
+      if (const int value = base::HexDigit(c); value >= 0) {
         if (++digits_ > kMaxDigits) return Enter(State::kMalformed);
         chunk_ = chunk_ * 16 + static_cast<std::uint64_t>(value);
         return state_;

@@ -10,20 +10,13 @@ namespace {
 
 constexpr std::string_view kPrefix = "/p/";
 
-int HexValue(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /// With every `%XX` as the byte it stands for; anything else stays.
 std::string PercentDecode(std::string_view text) {
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? HexValue(text[i + 1]) : -1;
-    const int low = high >= 0 ? HexValue(text[i + 2]) : -1;
+    const int high = text[i] == '%' && i + 2 < text.size() ? base::HexDigit(text[i + 1]) : -1;
+    const int low = high >= 0 ? base::HexDigit(text[i + 2]) : -1;
     if (low < 0) {
       decoded += text[i];
     } else {

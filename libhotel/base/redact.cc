@@ -95,23 +95,10 @@ std::string PercentEncoded(std::string_view text, bool upper) {
   return result;
 }
 
-int HexValue(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 // Whether `text` starts with `digits` hexadecimal digits that make `c`.
 bool IsHexOf(std::string_view text, std::size_t digits, char c) noexcept {
-  if (text.size() < digits) return false;
-  int value = 0;
-  for (std::size_t i = 0; i < digits; ++i) {
-    const int digit = HexValue(text[i]);
-    if (digit < 0) return false;
-    value = value * 16 + digit;
-  }
-  return value == static_cast<unsigned char>(c);
+  return text.size() >= digits &&
+         HexNumber(text.substr(0, digits)) == static_cast<unsigned char>(c);
 }
 
 // Length of `c` at the start of `text`, as itself, percent-encoded or as a JSON escape, also inside

@@ -24,6 +24,23 @@ constexpr bool IsAsciiControl(char c) noexcept {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
+/// What a hexadecimal digit stands for; -1 when `c` is none.
+constexpr int HexDigit(char c) noexcept {
+  if (IsAsciiDigit(c)) return c - '0';
+  const char lower = AsciiLower(c);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+/// What hexadecimal digits stand for; -1 when there is anything else. REQUIRES: at most seven.
+constexpr int HexNumber(std::string_view digits) noexcept {
+  int number = 0;
+  for (const char c : digits) {
+    const int digit = HexDigit(c);
+    if (digit < 0) return -1;
+    number = number * 16 + digit;
+  }
+  return number;
+}
+
 /// A copy with A-Z lower-cased; bytes outside of ASCII stay.
 std::string Lower(std::string_view text);
 

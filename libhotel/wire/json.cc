@@ -13,22 +13,9 @@ namespace {
 
 constexpr char kHexDigits[] = "0123456789abcdef";
 
-int HexValue(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = base::AsciiLower(c);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 // The four hex digits at `pos`; -1 when there are none.
 int Hex4(std::string_view text, std::size_t pos) noexcept {
-  if (text.size() < pos + 4) return -1;
-  int value = 0;
-  for (std::size_t i = pos; i < pos + 4; ++i) {
-    const int digit = HexValue(text[i]);
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
-  }
-  return value;
+  return text.size() < pos + 4 ? -1 : base::HexNumber(text.substr(pos, 4));
 }
 
 void AppendUtf8(std::uint32_t code, std::string* out) {

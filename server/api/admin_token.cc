@@ -11,16 +11,6 @@
 #include "server/data_dir.h"
 
 namespace hotel::server::api {
-namespace {
-
-int HexDigit(char c) {
-  const char lower = base::AsciiLower(c);
-  if (base::IsAsciiDigit(c)) return c - '0';
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-}  // namespace
-
 AdminToken::AdminToken(std::string_view token) {
   EVP_Digest(token.data(), token.size(), digest_.data(), nullptr, EVP_sha256(), nullptr);
 }
@@ -29,8 +19,8 @@ std::optional<AdminToken> AdminToken::FromHex(std::string_view hex) {
   AdminToken token;
   if (hex.size() != 2 * token.digest_.size()) return std::nullopt;
   for (std::size_t i = 0; i < token.digest_.size(); ++i) {
-    const int high = HexDigit(hex[2 * i]);
-    const int low = HexDigit(hex[2 * i + 1]);
+    const int high = base::HexDigit(hex[2 * i]);
+    const int low = base::HexDigit(hex[2 * i + 1]);
     if (high < 0 || low < 0) return std::nullopt;
     token.digest_[i] = static_cast<unsigned char>(high * 16 + low);
   }

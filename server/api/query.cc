@@ -3,16 +3,6 @@
 #include "libhotel/base/strings.h"
 
 namespace hotel::server::api {
-namespace {
-
-int HexDigit(char c) {
-  const char lower = base::AsciiLower(c);
-  if (base::IsAsciiDigit(c)) return c - '0';
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-}  // namespace
-
 std::optional<std::string> PercentDecode(std::string_view text, bool plus) {
   std::string out;
   out.reserve(text.size());
@@ -22,8 +12,8 @@ std::optional<std::string> PercentDecode(std::string_view text, bool plus) {
     } else if (text[i] != '%') {
       out += text[i];
     } else {
-      const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-      const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
+      const int high = i + 2 < text.size() ? base::HexDigit(text[i + 1]) : -1;
+      const int low = high >= 0 ? base::HexDigit(text[i + 2]) : -1;
       if (low < 0) return std::nullopt;
       out += static_cast<char>(high * 16 + low);
       i += 2;
