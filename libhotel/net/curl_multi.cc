@@ -116,7 +116,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
   transfer->resume_posted = false;
   if (multi_ == nullptr || transfer->cancelled() || !transfer->paused()) return;
   in_curl_ = true;
-  shared_->reuses = 0;
+  shared_->taken.clear();
   const CURLcode code = transfer->Unpause();
   in_curl_ = false;
   // An error here (the handler was called and the exchange is to end) is reported nowhere else.
@@ -127,7 +127,7 @@ void CurlMulti::ContinuePaused(const std::shared_ptr<Transfer>& transfer) {
 void CurlMulti::Act(curl_socket_t fd, int events) {
   if (multi_ == nullptr) return;
   in_curl_ = true;
-  shared_->reuses = 0;
+  shared_->taken.clear();
   int running = 0;
   ::curl_multi_socket_action(multi_, fd, events, &running);
   in_curl_ = false;

@@ -1,6 +1,4 @@
 // Which sockets the loop watches for libcurl, and what it does about idle ones.
-#include <utility>
-
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,7 +32,7 @@ void CurlMulti::WatchIdle(const Transfer& transfer) {
   // HTTP/2 has things to say between two requests; libcurl looks after it itself.
   if (transfer.http2()) return;
   // The connection may have been handed on while libcurl ran; then it is not idle.
-  if (shared_->reuses > 0) return;
+  if (!shared_->taken.empty()) return;
   curl_socket_t fd = CURL_SOCKET_BAD;
   ::curl_easy_getinfo(transfer.easy(), CURLINFO_ACTIVESOCKET, &fd);
   if (fd == CURL_SOCKET_BAD) return;
@@ -82,7 +80,7 @@ void CurlMulti::SocketReady(curl_socket_t fd, EventLoop::Events ready) {
 // A connection that carries a request again is idle no more, also when libcurl says nothing of its
 // socket: an answer that came at once and was paused in the same run leaves nothing to wait for.
 void CurlMulti::NoteTaken() {
-  for (const int fd : std::exchange(shared_->taken, {})) {
+  for (const int fd : shared_->taken) {
     const auto known = watched_.find(fd);
     if (known == watched_.end() || known->second != Use::kIdle) continue;
     known->second = Use::kLoose;

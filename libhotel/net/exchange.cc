@@ -228,7 +228,6 @@ bool Transfer::BeforeRequest(std::string_view remote_ip, int local_port) {
     return false;
   } else {
     reused_ = true;
-    ++shared_->reuses;
   }
   ::curl_easy_getinfo(easy_, CURLINFO_REQUEST_SIZE, &sent_before_);
   request_began_ = true;

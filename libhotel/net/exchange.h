@@ -43,8 +43,7 @@ class Transfer {
     CheckedUrls urls{&rules};
     CurlHandles handles;
     KeptSockets sockets;
-    int reuses = 0;          ///< counts up when a request goes out on a kept connection
-    std::vector<int> taken;  ///< the sockets of these connections
+    std::vector<int> taken;  ///< sockets of kept connections that got a request in this run
   };
 
   Transfer(UpstreamRequest request, ResponseHandler* handler, std::shared_ptr<Shared> shared);
