@@ -39,8 +39,6 @@ List ListOf(int status, const CircuitBreakerSettings& settings) noexcept {
   return List::kNone;
 }
 
-bool IsRedirect(int status) noexcept { return status >= 300 && status <= 399; }
-
 CircuitReport Make(Verdict verdict, std::string_view cause, int status) {
   return CircuitReport{verdict, std::string(cause), status};
 }

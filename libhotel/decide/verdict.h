@@ -37,6 +37,9 @@ bool FailsOver(const AttemptEnd& end, const FailoverSettings& settings) noexcept
 /// other refusal is about credentials, plan or health and is told in the gateway's words.
 bool IsPayloadStatus(int status) noexcept;
 
+/// A 3xx: never followed and never passed on (decisions, 10).
+constexpr bool IsRedirect(int status) noexcept { return status >= 300 && status <= 399; }
+
 /// The terminal answer of a request whose last contacted attempt ended like this before the commit.
 /// `attempt` and `contacted` are left to the caller. REQUIRES: normalized, not served.
 Finish FailureAnswer(const AttemptEnd& end, FailoverSettings::ErrorBody error_body,

@@ -20,7 +20,6 @@ using EndKind = decide::AttemptEnd::Kind;
 
 constexpr std::string_view kDisposition = "content-disposition";
 
-constexpr std::size_t kDetailBytes = 160;
 /// To here the buffer of an answer whose length is not known grows by doubling; then it takes room
 /// for the largest one there may be. That is room in the address space: memory is taken by the page
 /// as it is filled, while a doubling would hold the answer twice.
@@ -66,7 +65,7 @@ void Attempt::OnHead(int status, HeaderList headers) {
   if (base::EqualsIgnoreCase(try_->content_encoding, "identity")) try_->content_encoding.clear();
   try_->nothing_remaining = StatesNothingRemaining(headers);
   // A redirect is no answer, here neither (decisions, 10); that nothing has changed is one.
-  const bool redirect = status >= 300 && status <= 399 && status != 304;
+  const bool redirect = decide::IsRedirect(status) && status != 304;
   if (endpoint_ == Endpoint::kPassthrough && !redirect) {
     try_->mode = Mode::kRaw;
     try_->error_limit = kMaxOtherError;

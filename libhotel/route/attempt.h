@@ -66,6 +66,8 @@ class Attempt final : public ResponseHandler {
   static constexpr std::size_t kMaxOtherError = std::size_t{16} << 10;
   /// To here an answer in a content coding is decoded to be read.
   static constexpr std::size_t kMaxDecoded = std::size_t{8} << 20;
+  /// Of a reason in the trail (seed 000).
+  static constexpr std::size_t kDetailBytes = 160;
   /// How long the body of a refusal may take behind its head.
   static constexpr Duration kErrorBodyTime = std::chrono::seconds(5);
 

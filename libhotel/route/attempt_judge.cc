@@ -12,8 +12,6 @@ namespace {
 
 using EndKind = decide::AttemptEnd::Kind;
 
-constexpr std::size_t kDetailBytes = 160;
-
 /// MiniMax tells business errors under a 200, but not in place of pictures and sound (facts k).
 bool MayHoldBaseResp(const Candidate& candidate, Endpoint endpoint) {
   if (candidate.provider->type != "minimax") return false;
