@@ -6,6 +6,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
+// The virtual key of the client.
+export const KEY = 'vk-client-0123456789abcdef';
+
+const COMMON = `
+server:
+  require_virtual_key: true
+  allow_http_providers: true
+  allowed_provider_hosts: [127.0.0.1]
+resilience: {circuit_breaker: {failure_threshold: 100}}
+failover: {backoff: {initial: 1ms, max: 1ms}}
+virtual_keys:
+  - {name: client, key: ${KEY}}
+`;
+
+// The error a request ends with.
+export async function refusal(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('the request was answered');
+}
+
 // Starts a program and waits for the one line that says where it listens.
 async function start(path, args) {
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -27,12 +51,12 @@ async function stop(program) {
   return (await ended)[0];
 }
 
-// `yaml` makes hoteld's configuration from the simulator's URL.
+// `yaml` makes the providers and groups of hoteld's configuration from the simulator's URL.
 export async function startHotel(yaml) {
   const sim = await start(process.env.HOTEL_SIM, ['--listen', '127.0.0.1:0']);
   const folder = mkdtempSync(join(tmpdir(), 'hotel-clients-'));
   const config = join(folder, 'hotel.yaml');
-  writeFileSync(config, yaml(sim.url));
+  writeFileSync(config, COMMON + yaml(sim.url));
   const hoteld = await start(process.env.HOTELD, [
     '--config', config, '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'data'),
   ]);

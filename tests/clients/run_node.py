@@ -4,22 +4,14 @@ Without Node 18 or without a package registry the test cannot run: exit status 7
 skipped, except where CI is set, where that is a failure.
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
-SKIPPED = 77
+from missing import missing
+
 OLDEST_NODE = 18
-
-
-def missing(why):
-    if os.environ.get("CI"):
-        print(f"FAILED: {why}; in CI this test may not be left out", file=sys.stderr)
-        return 1
-    print(f"NOT RUN: {why}", file=sys.stderr)
-    return SKIPPED
 
 
 def install(source, build):

@@ -4,21 +4,12 @@ Without the venv module or without a package registry the test cannot run: exit 
 shows as skipped, except where CI is set, where that is a failure.
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
 
-SKIPPED = 77
-
-
-def missing(why):
-    if os.environ.get("CI"):
-        print(f"FAILED: {why}; in CI this test may not be left out", file=sys.stderr)
-        return 1
-    print(f"NOT RUN: {why}", file=sys.stderr)
-    return SKIPPED
+from missing import missing
 
 
 def install(source, build):

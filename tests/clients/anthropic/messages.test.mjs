@@ -4,9 +4,8 @@ import { after, before, test } from 'node:test';
 
 import Anthropic from '@anthropic-ai/sdk';
 
-import { startHotel } from './programs.mjs';
+import { KEY, refusal, startHotel } from './programs.mjs';
 
-const KEY = 'vk-client-0123456789abcdef';
 const PROMPT = { max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] };
 const TOOLS = [
   {
@@ -17,12 +16,6 @@ const TOOLS = [
 ];
 
 const yaml = (sim) => `
-server:
-  require_virtual_key: true
-  allow_http_providers: true
-  allowed_provider_hosts: [127.0.0.1]
-resilience: {circuit_breaker: {failure_threshold: 100}}
-failover: {backoff: {initial: 1ms, max: 1ms}}
 providers:
   chatty:
     type: openai
@@ -50,8 +43,6 @@ failover_groups:
   cut: [first/status-503, second/cut-after-2]
   late: [first/status-503, second/error-frame-529-after-2]
   chat: [chatty/ok]
-virtual_keys:
-  - {name: client, key: ${KEY}}
 `;
 
 let hotel;
@@ -66,15 +57,6 @@ after(async () => assert.equal(await hotel.stop(), 0, hotel.log()));
 
 const ask = (model, options = {}, with_client = client) =>
   with_client.messages.create({ model, ...PROMPT, ...options });
-
-const refusal = async (promise) => {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('the request was answered');
-};
 
 const readAll = async (stream) => {
   let text = '';

@@ -4,21 +4,14 @@ import { after, before, test } from 'node:test';
 
 import OpenAI, { toFile } from 'openai';
 
-import { startHotel } from './programs.mjs';
+import { KEY, refusal, startHotel } from './programs.mjs';
 
-const KEY = 'vk-client-0123456789abcdef';
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 const TOOLS = [
   { type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } },
 ];
 
 const yaml = (sim) => `
-server:
-  require_virtual_key: true
-  allow_http_providers: true
-  allowed_provider_hosts: [127.0.0.1]
-resilience: {circuit_breaker: {failure_threshold: 100}}
-failover: {backoff: {initial: 1ms, max: 1ms}}
 providers:
   first:
     type: openai
@@ -47,8 +40,6 @@ failover_groups:
   claude: [claude/ok]
 virtual_models:
   - {source: embedder, strategy: failover, targets: [{model: first/ok}]}
-virtual_keys:
-  - {name: client, key: ${KEY}}
 `;
 
 let hotel;
@@ -63,15 +54,6 @@ after(async () => assert.equal(await hotel.stop(), 0, hotel.log()));
 
 const respond = (model, options = {}, with_client = client) =>
   with_client.responses.create({ model, input: 'Hello', ...options });
-
-const refusal = async (promise) => {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('the request was answered');
-};
 
 const readAll = async (stream) => {
   let text = '';

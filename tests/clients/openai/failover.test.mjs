@@ -4,18 +4,11 @@ import { after, before, test } from 'node:test';
 
 import OpenAI from 'openai';
 
-import { startHotel } from './programs.mjs';
+import { KEY, refusal, startHotel } from './programs.mjs';
 
-const KEY = 'vk-client-0123456789abcdef';
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
 const yaml = (sim) => `
-server:
-  require_virtual_key: true
-  allow_http_providers: true
-  allowed_provider_hosts: [127.0.0.1]
-resilience: {circuit_breaker: {failure_threshold: 100}}
-failover: {backoff: {initial: 1ms, max: 1ms}}
 providers:
   first:
     type: openai
@@ -34,8 +27,6 @@ failover_groups:
   spent: [first/status-402, second/status-402]
   slow: [first/status-503, second/frames-500-gap-20ms]
   cut: [first/status-503, second/cut-after-2]
-virtual_keys:
-  - {name: client, key: ${KEY}}
 `;
 
 let hotel;
@@ -50,15 +41,6 @@ after(async () => assert.equal(await hotel.stop(), 0, hotel.log()));
 
 const ask = (model, options = {}, with_client = client) =>
   with_client.chat.completions.create({ model, messages: MESSAGES, ...options });
-
-const refusal = async (promise) => {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('the request was answered');
-};
 
 for (const group of ['refused', 'reset']) {
   test(`a chat completion is served by the second provider (${group})`, async () => {
