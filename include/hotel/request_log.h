@@ -54,6 +54,9 @@ struct AttemptRecord {
   /// prompt for one that was thrown away (the loser of a race, a failed first-output probe), none
   /// when the provider refused or was not reached. For whoever charges (facts o).
   std::optional<TokenUsage> usage;
+  /// The price of `usage` at this attempt's own model, in billionths of a dollar; none when there
+  /// is no usage or no price is known.
+  std::optional<std::int64_t> cost;
 };
 
 /// One finished request. No prompt, answer or secret is ever in it.
@@ -65,7 +68,9 @@ struct RequestRecord {
   std::string resolved_model;
   std::string provider_id;
   std::string provider;
-  std::string key_name;  ///< the name of the virtual key, never the key
+  std::string key_name;   ///< the name of the virtual key, never the key
+  std::string key_id;     ///< UUID of the virtual key, "" = none
+  std::string client_ip;  ///< address the request came from, without port; "" = not known
   Endpoint endpoint = Endpoint::kChatCompletions;
   bool streaming = false;
   int status = 0;  ///< what the client got; 499 when it had left
@@ -77,6 +82,10 @@ struct RequestRecord {
   /// Of the answer that was served; estimated when it stated none or the client left before its
   /// end. None when nothing was served.
   std::optional<TokenUsage> usage;
+  /// What the request cost, in billionths of a dollar: the sum of what its attempts cost, so of the
+  /// answer that was served and of those that were thrown away, each at the price of its own model.
+  /// None when no price is known.
+  std::optional<std::int64_t> cost;
   /// Skips first, then attempts in order of their index.
   std::vector<AttemptRecord> attempts;
 };

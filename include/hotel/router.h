@@ -51,7 +51,13 @@ struct RouteRequest {
   /// Id under which the record is kept and which the answer carries as `x-hotel-request-id`; empty
   /// = one is made. 1-128 visible ASCII characters, anything else is replaced.
   std::string request_id;
-  std::string key_name;  ///< for the record
+  // Who asks, as the caller has found out. For the record, and for what limits and charges keys.
+  std::string key_name;   ///< name of the virtual key
+  std::string key_id;     ///< its UUID; "" = none
+  std::string client_ip;  ///< without port
+  /// Ids of the providers that may serve the request; null = every one. Who is left out is not
+  /// contacted; when nobody is left the answer is 403.
+  std::shared_ptr<const std::vector<std::string>> allowed_providers;
   /// The client's Idempotency-Key. It goes unchanged with every call of this request to the target
   /// that is contacted first, and with no call to another one (R18, R19). Anything but 1-255
   /// visible ASCII characters is ignored (R21).

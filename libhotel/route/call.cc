@@ -23,6 +23,8 @@ CallState::CallState(std::shared_ptr<RouterParts> parts, RouteRequest request,
   record_.created_at = deps_.clock->WallNow();
   record_.request_id = request_.request_id;
   record_.key_name = request_.key_name;
+  record_.key_id = request_.key_id;
+  record_.client_ip = request_.client_ip;
   record_.endpoint = request_.endpoint;
 }
 
