@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,6 +36,9 @@ struct LogNote {
   std::string event;   ///< type of the event that says the same; "" when none does
   std::string message;
   std::vector<std::pair<std::string, Event::Value>> attributes;
+  /// Says why something was decided, and is of use only to who looks for that
+  /// (EventSink::WantsDebug).
+  bool debug = false;
 };
 
 /// Receives events.
@@ -47,6 +51,12 @@ class EventSink {
   virtual void OnEvent(const Event& event) = 0;
   /// As OnEvent. Sinks that are no log need not look.
   virtual void OnNote(const LogNote& note) { static_cast<void>(note); }
+  /// Whether notes with `debug` of that source are kept anywhere. Asked before one is put together,
+  /// on every decision: it must be quick.
+  virtual bool WantsDebug(std::string_view source) const noexcept {
+    static_cast<void>(source);
+    return false;
+  }
 };
 
 }  // namespace hotel

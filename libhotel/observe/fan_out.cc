@@ -1,5 +1,7 @@
 #include "libhotel/observe/fan_out.h"
 
+#include <algorithm>
+
 namespace hotel::observe {
 
 FanOut::FanOut(const std::vector<EventSink*>& sinks) {
@@ -14,6 +16,11 @@ void FanOut::OnEvent(const Event& event) {
 
 void FanOut::OnNote(const LogNote& note) {
   for (EventSink* sink : sinks_) sink->OnNote(note);
+}
+
+bool FanOut::WantsDebug(std::string_view source) const noexcept {
+  return std::any_of(sinks_.begin(), sinks_.end(),
+                     [source](const EventSink* sink) { return sink->WantsDebug(source); });
 }
 
 LogFanOut::LogFanOut(const std::vector<RequestLog*>& logs) {

@@ -2,6 +2,7 @@
 #ifndef HOTEL_OBSERVE_FAN_OUT_H_
 #define HOTEL_OBSERVE_FAN_OUT_H_
 
+#include <string_view>
 #include <vector>
 
 #include "hotel/events.h"
@@ -18,6 +19,8 @@ class FanOut : public EventSink {
 
   void OnEvent(const Event& event) override;
   void OnNote(const LogNote& note) override;
+  /// When one of the sinks does.
+  bool WantsDebug(std::string_view source) const noexcept override;
 
  private:
   std::vector<EventSink*> sinks_;

@@ -38,9 +38,12 @@ class RecordingSink : public StreamSink {
 class RecordingEvents : public EventSink {
  public:
   void OnEvent(const Event& event) override { events.push_back(event); }
-  void OnNote(const LogNote& note) override { notes.push_back(note); }
+  void OnNote(const LogNote& note) override { (note.debug ? debug : notes).push_back(note); }
+  bool WantsDebug(std::string_view) const noexcept override { return wants_debug; }
   std::vector<Event> events;
   std::vector<LogNote> notes;
+  std::vector<LogNote> debug;  ///< the notes with `debug`
+  bool wants_debug = false;
 };
 
 class RecordingLog : public RequestLog {

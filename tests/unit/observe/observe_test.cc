@@ -56,6 +56,27 @@ TEST_CASE("Every sink gets every note") {
   CHECK(seen == std::vector<std::string>{"a:n", "b:n"});
 }
 
+// Wants debug notes of one source.
+class CuriousSink : public EventSink {
+ public:
+  explicit CuriousSink(std::string source) : source_(std::move(source)) {}
+  void OnEvent(const Event&) override {}
+  bool WantsDebug(std::string_view source) const noexcept override { return source == source_; }
+
+ private:
+  std::string source_;
+};
+
+TEST_CASE("Debug notes are wanted when one sink wants them") {
+  std::vector<std::string> seen;
+  NamedSink plain("a", &seen);
+  CuriousSink curious("resolve");
+  CHECK_FALSE(FanOut({&plain}).WantsDebug("resolve"));
+  FanOut fan_out({&plain, &curious});
+  CHECK(fan_out.WantsDebug("resolve"));
+  CHECK_FALSE(fan_out.WantsDebug("proxy"));
+}
+
 TEST_CASE("A note line carries what it has, attributes in order") {
   LogNote note;
   note.severity = Event::Severity::kWarning;
