@@ -44,10 +44,43 @@ struct Provider {
   bool fixed_models = false;
   /// Requests it may have at a time, 1-10000; 0 = no ceiling but the learned one.
   int max_in_flight = 0;
+  /// False: its listing is read only when somebody asks for that.
+  bool autodiscovery_enabled = true;
   /// What is particular to its connections; null = nothing.
   std::shared_ptr<const TransportOptions> transport;
   WallTime created_at{};
   WallTime updated_at{};
+};
+
+/// What a model costs, in US dollars per million tokens, each 0-1000. Unknown prices hold no value.
+struct ModelPrices {
+  std::optional<double> input;
+  std::optional<double> output;
+  std::optional<double> cached_input;  ///< prompt tokens the provider read from its cache
+  bool set_by_operator = false;        ///< a listing does not change them then
+
+  friend bool operator==(const ModelPrices& a, const ModelPrices& b) noexcept {
+    return a.input == b.input && a.output == b.output && a.cached_input == b.cached_input &&
+           a.set_by_operator == b.set_by_operator;
+  }
+  friend bool operator!=(const ModelPrices& a, const ModelPrices& b) noexcept { return !(a == b); }
+};
+
+/// What a listing tells about a model beside what routing and accounting use.
+struct ModelDetails {
+  std::string description;
+  std::string modality;  ///< e.g. "text+image->text"
+  std::vector<std::string> input_modalities;
+  std::vector<std::string> output_modalities;
+  std::vector<std::string> capabilities;  ///< e.g. "vision", "tools"
+  std::vector<std::string> parameters;    ///< request parameters it takes
+
+  friend bool operator==(const ModelDetails& a, const ModelDetails& b) {
+    return a.description == b.description && a.modality == b.modality &&
+           a.input_modalities == b.input_modalities && a.output_modalities == b.output_modalities &&
+           a.capabilities == b.capabilities && a.parameters == b.parameters;
+  }
+  friend bool operator!=(const ModelDetails& a, const ModelDetails& b) { return !(a == b); }
 };
 
 /// One model a provider serves.
@@ -58,6 +91,16 @@ struct Model {
   bool enabled = true;
   bool disabled_manually = false;  ///< by SetModelEnabled, not by a list that no longer names it
   WallTime created_at{};
+  std::string name;                    ///< what its provider calls it; "" = it does not say
+  std::string display_name;            ///< an operator's label, up to 128 bytes; "" = none
+  std::string owned_by;                ///< as listed; "" = not said
+  std::int64_t context_length = 0;     ///< tokens; 0 = unknown
+  std::int64_t max_output_tokens = 0;  ///< 0 = unknown
+  ModelPrices prices;
+  ModelDetails details;
+  std::optional<WallTime> last_seen_at;  ///< in a listing; none = never: only a group names it
+  int missing_scans = 0;                 ///< listings in a row that did not name it
+  std::optional<WallTime> retired_at;    ///< switched off then, since listings left it out
 };
 
 /// A member of a group: a model row and the operator's toggle for it.
@@ -178,6 +221,7 @@ struct ProviderSpec {
   std::optional<std::vector<std::string>> models;
   TransportOptions transport;  ///< see CheckProvider
   int max_in_flight = 0;       ///< 1-10000; 0 = none
+  bool autodiscovery_enabled = true;
 };
 
 /// A partial update: only the fields that hold a value change.
@@ -188,6 +232,7 @@ struct ProviderPatch {
   std::optional<Secret> api_key;  ///< an empty one makes the provider keyless
   std::optional<bool> enabled;
   std::optional<int> max_in_flight;  ///< 0 = none
+  std::optional<bool> autodiscovery_enabled;
   /// A new fixed list; nullopt inside = not fixed any more.
   std::optional<std::optional<std::vector<std::string>>> models;
 };

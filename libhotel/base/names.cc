@@ -1,5 +1,6 @@
 // The wire words of the public enumerations, one table each.
 #include "hotel/circuit_breaker.h"
+#include "hotel/discovery.h"
 #include "hotel/dispatcher.h"
 #include "hotel/types.h"
 
@@ -107,6 +108,22 @@ const char* TransportErrorName(TransportError error) noexcept {
       return "too_large";
     case TransportError::kOther:
       return "other";
+  }
+  return "";
+}
+
+const char* DiscoveryStateName(DiscoveryState state) noexcept {
+  switch (state) {
+    case DiscoveryState::kConfigured:
+      return "configured";
+    case DiscoveryState::kStarting:
+      return "starting";
+    case DiscoveryState::kFresh:
+      return "fresh";
+    case DiscoveryState::kStale:
+      return "stale";
+    case DiscoveryState::kNeverSucceeded:
+      return "never_succeeded";
   }
   return "";
 }

@@ -65,6 +65,13 @@ std::string Statement::Text(int column) const {
   return std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
 }
 
+std::string_view Statement::TextView(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  if (text == nullptr) return {};
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(size)};
+}
+
 std::string Statement::Bytes(int column) const {
   const void* bytes = sqlite3_column_blob(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
@@ -76,12 +83,19 @@ std::int64_t Statement::Integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
+double Statement::Real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+
 bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
 void Statement::Bind(int index, std::nullptr_t) {
   const int code = sqlite3_bind_null(statement_.get(), index);
+  if (bind_error_ == SQLITE_OK) bind_error_ = code;
+}
+
+void Statement::Bind(int index, double value) {
+  const int code = sqlite3_bind_double(statement_.get(), index, value);
   if (bind_error_ == SQLITE_OK) bind_error_ = code;
 }
 
@@ -95,6 +109,13 @@ void Statement::Bind(int index, std::string_view text) {
   const char* data = text.data() == nullptr ? "" : text.data();
   const int code = sqlite3_bind_text64(statement_.get(), index, data, text.size(), SQLITE_TRANSIENT,
                                        SQLITE_UTF8);
+  if (bind_error_ == SQLITE_OK) bind_error_ = code;
+}
+
+void Statement::Bind(int index, StaticText text) {
+  const char* data = text.text.data() == nullptr ? "" : text.text.data();
+  const int code = sqlite3_bind_text64(statement_.get(), index, data, text.text.size(),
+                                       SQLITE_STATIC, SQLITE_UTF8);
   if (bind_error_ == SQLITE_OK) bind_error_ = code;
 }
 
@@ -192,6 +213,12 @@ absl::Status Connection::Error(int code) const {
 
 absl::StatusOr<Transaction> Transaction::Begin(Connection* connection) {
   absl::Status begun = connection->Run("BEGIN IMMEDIATE");
+  if (!begun.ok()) return begun;
+  return Transaction(connection);
+}
+
+absl::StatusOr<Transaction> Transaction::BeginRead(Connection* connection) {
+  absl::Status begun = connection->Run("BEGIN");
   if (!begun.ok()) return begun;
   return Transaction(connection);
 }

@@ -28,6 +28,11 @@ struct BlobView {
   std::string_view bytes;
 };
 
+/// Text that stays where it is until the statement is bound anew or goes: it is not copied.
+struct StaticText {
+  std::string_view text;
+};
+
 /// A parameter of a statement that is put together at run time.
 using SqlValue = std::variant<std::int64_t, std::string>;
 
@@ -40,7 +45,10 @@ class Statement {
   // The columns of the current row, from 0. NULL reads as empty, 0, false.
   std::string Text(int column) const;
   std::string Bytes(int column) const;
+  /// The same as Text without a copy; valid until the next Step or Restart.
+  std::string_view TextView(int column) const;
   std::int64_t Integer(int column) const;
+  double Real(int column) const;
   bool Bool(int column) const { return Integer(column) != 0; }
   bool IsNull(int column) const;
 
@@ -65,7 +73,9 @@ class Statement {
 
   void Bind(int index, std::nullptr_t);
   void Bind(int index, std::int64_t value);
+  void Bind(int index, double value);
   void Bind(int index, std::string_view text);
+  void Bind(int index, StaticText text);
   void Bind(int index, BlobView blob);
   void Bind(int index, bool value) { Bind(index, std::int64_t{value}); }
   void Bind(int index, const std::string& text) { Bind(index, std::string_view(text)); }
@@ -146,7 +156,7 @@ class Connection {
   std::string path_;
 };
 
-/// A write transaction: rolled back by its destructor unless committed.
+/// A transaction: rolled back by its destructor unless committed.
 class Transaction {
  public:
   /// Takes the database's write lock at once, so that no statement in it can meet a lock later.
@@ -155,6 +165,8 @@ class Transaction {
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
 
+  /// Everything that is read in it is of one moment.
+  static absl::StatusOr<Transaction> BeginRead(Connection* connection);
   /// On failure nothing was stored.
   absl::Status Commit();
 

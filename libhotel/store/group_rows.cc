@@ -16,6 +16,7 @@
 #include "libhotel/base/time_text.h"
 #include "libhotel/store/connection.h"
 #include "libhotel/store/group_json.h"
+#include "libhotel/store/read_rows.h"
 
 namespace hotel::store {
 namespace {
@@ -69,11 +70,6 @@ absl::StatusOr<std::optional<GroupRow>> ReadOne(absl::StatusOr<Statement> statem
   absl::StatusOr<GroupRow> row = ReadRow(*statement);
   if (!row.ok()) return row.status();
   return std::optional<GroupRow>(*std::move(row));
-}
-
-std::optional<std::string> TimeText(std::optional<WallTime> time) {
-  if (!time.has_value()) return std::nullopt;
-  return base::FormatTime(*time);
 }
 
 }  // namespace

@@ -153,6 +153,33 @@ constexpr std::array kMigrations = {
         PRIMARY KEY (minute, provider_id)
       ) STRICT, WITHOUT ROWID;
     )sql"},
+    // Prices are dollars per million tokens. A provider without a row was never asked.
+    Migration{"what listings tell about models", R"sql(
+      ALTER TABLE models ADD COLUMN name TEXT NOT NULL DEFAULT '';
+      ALTER TABLE models ADD COLUMN display_name TEXT NOT NULL DEFAULT '';
+      ALTER TABLE models ADD COLUMN owned_by TEXT NOT NULL DEFAULT '';
+      ALTER TABLE models ADD COLUMN context_length INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE models ADD COLUMN max_output_tokens INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE models ADD COLUMN input_price REAL;
+      ALTER TABLE models ADD COLUMN output_price REAL;
+      ALTER TABLE models ADD COLUMN cached_input_price REAL;
+      ALTER TABLE models ADD COLUMN price_customized INTEGER NOT NULL DEFAULT 0
+        CHECK (price_customized IN (0, 1));
+      ALTER TABLE models ADD COLUMN details TEXT NOT NULL DEFAULT '{}';
+      ALTER TABLE models ADD COLUMN last_seen_at TEXT;
+      ALTER TABLE models ADD COLUMN missing_scans INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE models ADD COLUMN retired_at TEXT;
+      ALTER TABLE providers ADD COLUMN autodiscovery_enabled INTEGER NOT NULL DEFAULT 1
+        CHECK (autodiscovery_enabled IN (0, 1));
+      CREATE TABLE provider_scans (
+        provider_id TEXT NOT NULL PRIMARY KEY REFERENCES providers (id) ON DELETE CASCADE,
+        checked_at TEXT NOT NULL,
+        succeeded_at TEXT,
+        last_error TEXT NOT NULL DEFAULT '',
+        stale INTEGER NOT NULL DEFAULT 0 CHECK (stale IN (0, 1)),
+        suspect_scans INTEGER NOT NULL DEFAULT 0
+      ) STRICT, WITHOUT ROWID;
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.

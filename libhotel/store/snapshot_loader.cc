@@ -13,6 +13,7 @@
 #include "libhotel/store/connection.h"
 #include "libhotel/store/group_rows.h"
 #include "libhotel/store/key_ring.h"
+#include "libhotel/store/model_rows.h"
 #include "libhotel/store/provider_rows.h"
 
 namespace hotel::store {
@@ -43,6 +44,7 @@ absl::StatusOr<std::shared_ptr<const GroupSnapshot>> LoadSnapshot(Connection& co
     provider->api_key = std::move(opened.key);
     provider->fixed_models = row.fixed_models;
     provider->max_in_flight = static_cast<int>(row.max_in_flight.value_or(0));
+    provider->autodiscovery_enabled = row.autodiscovery_enabled;
     provider->created_at = row.created_at;
     provider->updated_at = row.updated_at;
     TransportOptions transport{row.ca_file, {}, row.unix_socket, row.http2};

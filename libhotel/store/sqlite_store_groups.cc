@@ -16,7 +16,7 @@
 #include "libhotel/store/connection.h"
 #include "libhotel/store/group_rows.h"
 #include "libhotel/store/group_rules.h"
-#include "libhotel/store/provider_rows.h"
+#include "libhotel/store/model_rows.h"
 #include "libhotel/store/sqlite_store.h"
 #include "libhotel/store/text_rules.h"
 

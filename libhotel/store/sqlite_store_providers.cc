@@ -17,6 +17,7 @@
 #include "libhotel/base/strings.h"
 #include "libhotel/store/connection.h"
 #include "libhotel/store/key_ring.h"
+#include "libhotel/store/model_rows.h"
 #include "libhotel/store/provider_rows.h"
 #include "libhotel/store/provider_rules.h"
 #include "libhotel/store/sqlite_store.h"
@@ -102,6 +103,7 @@ absl::Status SqliteStore::ApplyProviderPatch(Writer& writer, const std::string& 
   after.type = normalized->type;
   after.base_url = normalized->base_url;
   after.enabled = patch.enabled.value_or(after.enabled);
+  after.autodiscovery_enabled = patch.autodiscovery_enabled.value_or(after.autodiscovery_enabled);
   after.max_in_flight = std::nullopt;
   if (normalized->max_in_flight != 0) after.max_in_flight = normalized->max_in_flight;
   if (patch.api_key) {
@@ -141,6 +143,7 @@ absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec
   after.type = spec.type;
   after.base_url = spec.base_url;
   after.enabled = spec.enabled;
+  after.autodiscovery_enabled = spec.autodiscovery_enabled;
   after.fixed_models = spec.models.has_value();
   absl::StatusOr<std::optional<SealedKey>> key =
       SealIfChanged(writer.keys, after.id, after.key, spec.api_key);
@@ -185,8 +188,11 @@ absl::Status SqliteStore::ApplyFixedModels(Writer& writer, const std::string& pr
   }
   for (const std::string& model_id : model_ids) {
     if (present.count(model_id) != 0) continue;
-    absl::Status status =
-        InsertModel(connection, Model{base::NewUuid(), provider_id, model_id, true}, now);
+    Model model;
+    model.id = base::NewUuid();
+    model.provider_id = provider_id;
+    model.model_id = model_id;
+    absl::Status status = InsertModel(connection, model, now);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -227,8 +233,11 @@ absl::StatusOr<std::string> SqliteStore::EnsureModel(std::string_view provider_i
           fmt::format("provider '{}' has a fixed list of models, and '{}' is not in it",
                       (*row)->name, *wanted));
     }
-    id = base::NewUuid();
-    return InsertModel(connection, Model{id, provider, *wanted, true}, clock_->WallNow());
+    Model model;
+    model.id = id = base::NewUuid();
+    model.provider_id = provider;
+    model.model_id = *wanted;
+    return InsertModel(connection, model, clock_->WallNow());
   });
   if (!snapshot.ok()) return snapshot.status();
   return id;
