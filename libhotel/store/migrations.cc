@@ -180,6 +180,71 @@ constexpr std::array kMigrations = {
         suspect_scans INTEGER NOT NULL DEFAULT 0
       ) STRICT, WITHOUT ROWID;
     )sql"},
+    // A row is appended and nothing else; filters are answered from the columns of many rows at a
+    // time (log_segment.h). `plain`: the row itself tells all about its one attempt.
+    Migration{"the request log in segments", R"sql(
+      DROP INDEX request_logs_by_time;
+      DROP INDEX request_logs_by_request;
+      DROP INDEX request_logs_by_model;
+      DROP INDEX request_logs_by_provider;
+      DROP INDEX request_logs_by_key;
+      DROP INDEX request_logs_by_endpoint;
+      DROP INDEX request_logs_by_status;
+      DROP INDEX request_logs_by_class;
+      DROP INDEX request_attempts_by_provider;
+      DROP INDEX request_attempts_by_answer;
+      DROP INDEX request_attempts_by_status;
+      ALTER TABLE request_logs ADD COLUMN virtual_key_id TEXT;
+      ALTER TABLE request_logs ADD COLUMN client_ip TEXT;
+      ALTER TABLE request_logs ADD COLUMN cost_nanos INTEGER;
+      ALTER TABLE request_logs ADD COLUMN plain INTEGER NOT NULL DEFAULT 0
+        CHECK (plain IN (0, 1));
+      CREATE TABLE request_segments (
+        first_seq INTEGER NOT NULL PRIMARY KEY,
+        last_seq INTEGER NOT NULL,
+        rows INTEGER NOT NULL,
+        first_at INTEGER NOT NULL,
+        last_at INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE request_columns (
+        id INTEGER NOT NULL PRIMARY KEY,
+        data BLOB NOT NULL
+      ) STRICT;
+    )sql"},
+    // Money is in billionths of a dollar; days are counted from 1970, in UTC. A key's days outlive
+    // the rows of the log, so that a budget does not depend on how long these are kept.
+    Migration{"virtual keys and what they used", R"sql(
+      CREATE TABLE virtual_keys (
+        id TEXT NOT NULL PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        key_hash TEXT NOT NULL UNIQUE,
+        key_preview TEXT NOT NULL,
+        enabled INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+        from_file INTEGER NOT NULL DEFAULT 0 CHECK (from_file IN (0, 1)),
+        rate_limit_rps INTEGER CHECK (rate_limit_rps BETWEEN 0 AND 10000),
+        rate_limit_burst INTEGER CHECK (rate_limit_burst BETWEEN 1 AND 10000),
+        rate_limit_tpm INTEGER CHECK (rate_limit_tpm BETWEEN 1 AND 100000000),
+        allowed_providers TEXT,
+        budget INTEGER CHECK (budget >= 0),
+        budget_period TEXT CHECK (budget_period IN ('day', 'week', 'month')),
+        requests INTEGER NOT NULL DEFAULT 0,
+        tokens_prompt INTEGER NOT NULL DEFAULT 0,
+        tokens_completion INTEGER NOT NULL DEFAULT 0,
+        tokens_prompt_cache_hit INTEGER NOT NULL DEFAULT 0,
+        tokens_completion_reasoning INTEGER NOT NULL DEFAULT 0,
+        cost INTEGER NOT NULL DEFAULT 0,
+        last_used_at TEXT,
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        CHECK ((budget IS NULL) = (budget_period IS NULL))
+      ) STRICT;
+      CREATE TABLE virtual_key_days (
+        key_id TEXT NOT NULL REFERENCES virtual_keys (id) ON DELETE CASCADE,
+        day INTEGER NOT NULL,
+        cost INTEGER NOT NULL,
+        PRIMARY KEY (key_id, day)
+      ) STRICT, WITHOUT ROWID;
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.
