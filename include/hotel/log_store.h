@@ -97,6 +97,12 @@ struct UsageSums {
   std::int64_t duration_ms = 0;  ///< of all requests together
 };
 
+/// The same for everybody together, of the minutes from `at` on.
+struct UsagePoint {
+  WallTime at{};
+  UsageSums sums;  ///< its provider_id is ""
+};
+
 /// Questions to the log. Thread-safe; each waits for the disk, so not on a loop. Rows that are not
 /// written yet are not seen. Unavailable when the database cannot be read.
 class LogReader {
@@ -129,12 +135,18 @@ class LogReader {
   /// Sums of the requests that arrived in the minute of `from` or later, by provider; of the last
   /// eight days at most. Outlive the purging of rows.
   virtual absl::StatusOr<std::vector<UsageSums>> SumsSince(WallTime from) = 0;
+
+  /// The same as a series: one point for each `step` (a minute or more, counted from 1970 on) in
+  /// which requests arrived, in order.
+  virtual absl::StatusOr<std::vector<UsagePoint>> SeriesSince(WallTime from,
+                                                              std::chrono::minutes step) = 0;
 };
 
 struct LogCounts {
   std::uint64_t written = 0;
   std::uint64_t lost = 0;     ///< found no room, or could not be stored
   std::uint64_t waiting = 0;  ///< recorded and not settled
+  bool failing = false;       ///< the last write failed; rows wait for the next one
 };
 
 /// The log itself. Record takes a copy and returns; everything is thread-safe.

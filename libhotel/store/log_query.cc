@@ -320,4 +320,24 @@ absl::StatusOr<std::vector<UsageSums>> ReadSums(Connection& connection, WallTime
   }
 }
 
+absl::StatusOr<std::vector<UsagePoint>> ReadSeries(Connection& connection, WallTime from,
+                                                   std::chrono::minutes step) {
+  absl::StatusOr<Statement> statement = connection.Query(
+      "SELECT minute - minute % ? AS at, sum(requests), sum(failed), sum(tokens_prompt),"
+      " sum(tokens_completion), sum(duration_ms) FROM request_minutes WHERE minute >= ?"
+      " GROUP BY at ORDER BY at",
+      std::int64_t{step.count()},
+      std::int64_t{std::chrono::floor<std::chrono::minutes>(from).time_since_epoch().count()});
+  if (!statement.ok()) return statement.status();
+  std::vector<UsagePoint> points;
+  for (;;) {
+    const absl::StatusOr<bool> more = statement->Step();
+    if (!more.ok()) return more.status();
+    if (!*more) return points;
+    points.push_back({WallTime(std::chrono::minutes(statement->Integer(0))),
+                      {"", statement->Integer(1), statement->Integer(2), statement->Integer(3),
+                       statement->Integer(4), statement->Integer(5)}});
+  }
+}
+
 }  // namespace hotel::store

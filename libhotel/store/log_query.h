@@ -6,6 +6,7 @@
 #ifndef HOTEL_STORE_LOG_QUERY_H_
 #define HOTEL_STORE_LOG_QUERY_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -48,6 +49,10 @@ absl::StatusOr<std::vector<UsageTotal>> ReadTotals(Connection& connection, LogRe
 
 /// By provider id.
 absl::StatusOr<std::vector<UsageSums>> ReadSums(Connection& connection, WallTime from);
+
+/// By time.
+absl::StatusOr<std::vector<UsagePoint>> ReadSeries(Connection& connection, WallTime from,
+                                                   std::chrono::minutes step);
 
 }  // namespace hotel::store
 

@@ -132,15 +132,22 @@ void SqliteLog::WriteBatch() {
     status = writer_.inserter.Insert(batch_);
   }
   if (status.ok()) {
-    failing_ = false;
     base::MutexLock lock(&mutex_);
+    failing_ = false;
     written_ += batch_.size();
     rows_ += static_cast<std::int64_t>(batch_.size());
     batch_.clear();
     settled_.notify_all();
     return;
   }
-  if (!std::exchange(failing_, true) && options_.events != nullptr) {
+  bool closed;
+  bool news;
+  {
+    base::MutexLock lock(&mutex_);
+    closed = closed_;
+    news = !std::exchange(failing_, true);
+  }
+  if (news && options_.events != nullptr) {
     Event event;
     event.type = "request_log.write_failed";
     event.severity = Event::Severity::kWarning;
@@ -149,11 +156,6 @@ void SqliteLog::WriteBatch() {
     event.metadata = {{"reason", std::string(status.message())},
                       {"rows", static_cast<std::int64_t>(batch_.size())}};
     options_.events->OnEvent(event);
-  }
-  bool closed;
-  {
-    base::MutexLock lock(&mutex_);
-    closed = closed_;
   }
   // What was wrong with these rows will be wrong with them later; only a lock or a full disk
   // passes.
@@ -260,6 +262,12 @@ absl::StatusOr<std::vector<UsageSums>> SqliteLog::SumsSince(WallTime from) {
   return ReadSums(*reader_, from);
 }
 
+absl::StatusOr<std::vector<UsagePoint>> SqliteLog::SeriesSince(WallTime from,
+                                                               std::chrono::minutes step) {
+  base::MutexLock lock(&reader_mutex_);
+  return ReadSeries(*reader_, from, step);
+}
+
 absl::StatusOr<std::int64_t> SqliteLog::Purge(std::optional<WallTime> before) {
   std::int64_t deleted = 0;
   for (;;) {
@@ -292,7 +300,7 @@ bool SqliteLog::Flush(Duration timeout) {
 
 LogCounts SqliteLog::counts() const noexcept {
   base::MutexLock lock(&mutex_);
-  return {written_, lost_, recorded_ - written_ - lost_};
+  return {written_, lost_, recorded_ - written_ - lost_, failing_};
 }
 
 void SqliteLog::Close() {

@@ -42,6 +42,8 @@ class SqliteLog final : public LogStore {
   absl::StatusOr<std::optional<LogEntry>> Find(std::string_view request_id) override;
   absl::StatusOr<std::vector<UsageTotal>> Totals(Scope scope) override;
   absl::StatusOr<std::vector<UsageSums>> SumsSince(WallTime from) override;
+  absl::StatusOr<std::vector<UsagePoint>> SeriesSince(WallTime from,
+                                                      std::chrono::minutes step) override;
   absl::StatusOr<std::int64_t> Purge(std::optional<WallTime> before) override;
   bool Flush(Duration timeout) override;
   LogCounts counts() const noexcept override;
@@ -74,7 +76,6 @@ class SqliteLog final : public LogStore {
 
   // Of the writing thread.
   std::vector<RequestRecord> batch_;
-  bool failing_ = false;
   std::uint64_t told_lost_ = 0;
   std::optional<std::chrono::steady_clock::time_point> told_at_;
   std::chrono::steady_clock::time_point next_purge_{};
@@ -92,6 +93,7 @@ class SqliteLog final : public LogStore {
   std::uint64_t written_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::uint64_t lost_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::int64_t rows_ HOTEL_GUARDED_BY(mutex_) = 0;
+  bool failing_ HOTEL_GUARDED_BY(mutex_) = false;
   bool closed_ HOTEL_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;

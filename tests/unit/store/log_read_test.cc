@@ -304,6 +304,20 @@ TEST_CASE("request log: sums of a time by provider, to the minute, whatever is p
   REQUIRE(late.size() == 1);
   CHECK(late[0].provider_id == kOther);
   CHECK(Must(world.log->SumsSince(world.clock.wall + std::chrono::minutes(2))).empty());
+
+  const auto series = Must(world.log->SeriesSince(world.clock.wall, std::chrono::minutes(1)));
+  REQUIRE(series.size() == 2);
+  CHECK(series[0].at == world.clock.wall);
+  CHECK(series[0].sums.requests == 5);
+  CHECK(series[0].sums.failed == sums[0].failed + sums[1].failed);
+  CHECK(series[0].sums.tokens_prompt == 100);
+  CHECK(series[1].at == world.clock.wall + std::chrono::minutes(1));
+  CHECK(series[1].sums.requests == 1);
+  // Hours begin with the hour, whenever it is asked.
+  const auto hours = Must(world.log->SeriesSince(world.clock.wall, std::chrono::hours(1)));
+  REQUIRE(hours.size() == 1);
+  CHECK(hours[0].at == std::chrono::floor<std::chrono::hours>(world.clock.wall));
+  CHECK(hours[0].sums.requests == 6);
 }
 
 TEST_CASE("F161 control characters and bytes that are no text make a readable row") {

@@ -70,9 +70,11 @@ TEST_CASE("F187 a locked database loses nothing that fits in memory, and counts 
     CHECK(log->counts().written == 0);
     CHECK(log->counts().lost == 50);
     CHECK(log->counts().waiting == 51);
+    CHECK(log->counts().failing);
     other.Run("COMMIT");
   }
   REQUIRE(log->Flush(kLong));
+  CHECK_FALSE(log->counts().failing);
   CHECK(log->counts().written == 51);
   CHECK(Must(log->Page({}, 0, 1)).total == 51);
   log->Close();
