@@ -279,6 +279,39 @@ struct LogSettings {
   Duration retention{};
 };
 
+/// When providers are asked for their models (facts l; R84).
+struct DiscoverySettings {
+  /// Time between two scans of all providers; 0 = none. `discovery.interval`
+  Duration interval{};
+  /// A scan at the start, unless the last one was less than five minutes ago.
+  /// `discovery.on_startup`
+  bool on_startup = true;
+  /// A provider that was added or changed at run time is asked. `discovery.on_provider_create`
+  bool on_provider_create = true;
+  /// Time between two looks at providers whose last listing failed; 0 = none.
+  /// `discovery.recheck_interval`
+  Duration recheck_interval{};
+  /// Days after which a model that listings left out is deleted; 0 = never.
+  /// `discovery.prune_days`
+  int prune_days = 0;
+};
+
+/// How much clients may ask for (facts b, o). What is 0 limits nothing.
+struct ClientLimitSettings {
+  /// Off: neither requests nor tokens are limited; budgets hold. `client_limits.enabled`
+  bool enabled = true;
+  bool ip_enabled = true;  ///< `client_limits.ip_enabled`
+  int ip_rps = 0;          ///< requests a second from one address. `client_limits.ip_rps`
+  int ip_burst = 60;       ///< of them at once. `client_limits.ip_burst`
+  /// Requests a second of a virtual key without a limit of its own. `client_limits.rps`
+  int rps = 0;
+  int burst = 20;  ///< of them at once. `client_limits.burst`
+  int tpm = 0;     ///< tokens a minute of such a key. `client_limits.tpm`
+  /// How long a request of a key may wait for its turn before it is refused.
+  /// `client_limits.max_wait_ms`
+  int max_wait_ms = 200;
+};
+
 /// Everything that may differ from provider to provider.
 struct EngineSettings {
   FailoverSettings failover;
@@ -290,6 +323,8 @@ struct EngineSettings {
   InflightLimiterSettings inflight_limiter;
   HedgingSettings hedging;
   LogSettings log;
+  ClientLimitSettings client_limits;
+  DiscoverySettings discovery;
 };
 
 /// One consistent set of options: the global ones, and for providers with own blocks theirs (each a

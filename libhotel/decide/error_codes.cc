@@ -27,6 +27,18 @@ constexpr std::array kRows = {
                  "The failover group has no entries."},
     ErrorCodeRow{C::kKeysUndecryptable, "keys_undecryptable", "500",
                  "The master key opens none of the candidates' provider keys."},
+    ErrorCodeRow{C::kProviderNotAllowed, "provider_not_allowed", "403",
+                 "The virtual key may use none of the providers that serve the model "
+                 "(`allowed_providers`)."},
+    ErrorCodeRow{C::kRateLimitExceeded, "rate_limit_exceeded", "429",
+                 "The virtual key, or the client's address, sends more requests a second than it "
+                 "may. X-RateLimit-Scope says which; retry after the time in Retry-After."},
+    ErrorCodeRow{C::kTokenRateLimitExceeded, "token_rate_limit_exceeded", "429",
+                 "The virtual key has used more tokens than it may have in a minute. Retry after "
+                 "the time in Retry-After."},
+    ErrorCodeRow{C::kBudgetExceeded, "budget_exceeded", "429",
+                 "The virtual key has spent its budget. Retry-After says when the next period "
+                 "begins, or a second where running requests have the rest set aside."},
     ErrorCodeRow{
         C::kNoAvailableProvider, "no_available_provider", "429 or 502",
         "No candidate could be asked. 429 with Retry-After: circuits are open and the first "
