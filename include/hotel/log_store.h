@@ -35,6 +35,8 @@ struct LogEntry {
   std::string provider_id;
   std::string provider_name;  ///< routing form
   std::string key_name;       ///< of the virtual key
+  std::string key_id;         ///< of the virtual key
+  std::string client_ip;
   std::string endpoint;       ///< EndpointName
   bool streaming = false;
   int status = 0;             ///< what the client got
@@ -44,6 +46,7 @@ struct LogEntry {
   std::int64_t duration_ms = 0;
   std::optional<std::int64_t> ttft_ms;
   std::optional<TokenUsage> usage;
+  std::optional<std::int64_t> cost;  ///< in billionths of a dollar; RequestRecord::cost
   /// JSON array of the trail: `attempt`, `provider_id`, `provider`, `model`, `tries`,
   /// `duration_ms`, `breaker`, and where there is something to say `status`, `error_kind`,
   /// `detail`, `rate_limit`, `phrase`, `ttft_ms`, `hedged`.
@@ -56,6 +59,8 @@ struct LogFilter {
   std::string model_id;  ///< as requested
   std::string provider_id;
   std::string key_name;
+  std::string key_id;
+  std::string client_ip;
   std::string endpoint;
   std::optional<int> status;
   std::optional<int> status_class;  ///< 5 for 500 to 599
@@ -72,8 +77,7 @@ enum class LogOrder { kNewestFirst, kOldestFirst };
 struct LogPage {
   std::vector<LogEntry> entries;
   /// Rows that match; at least so many when it is not exact. With a filter they are counted up to
-  /// LogReader::kMostCounted; with several, among the newest kMostExamined rows of the one that the
-  /// fewest rows pass.
+  /// LogReader::kMostCounted.
   std::int64_t total = 0;
   bool total_exact = true;
 };
@@ -110,7 +114,6 @@ class LogReader {
   static constexpr std::size_t kMostPerPage = 200;
   static constexpr std::size_t kMostSkipped = 100000;
   static constexpr std::int64_t kMostCounted = 10000;
-  static constexpr std::int64_t kMostExamined = 5000;
 
   virtual ~LogReader() = default;
 

@@ -1,14 +1,8 @@
-// Reading the request log by filters.
-//
-// The planner knows nothing about how the rows are spread, so the query says which index it wants:
-// the one of the strongest filter, which with the time behind it also gives the order. What is not
-// fast then is to find that two filters which let many rows pass each let none pass together.
+// Reading the request log and its sums.
 #ifndef HOTEL_STORE_LOG_QUERY_H_
 #define HOTEL_STORE_LOG_QUERY_H_
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -17,25 +11,12 @@
 
 #include "absl/status/statusor.h"
 #include "libhotel/store/connection.h"
+#include "libhotel/store/log_scan.h"
 
 namespace hotel::store {
 
-/// Where a page begins: behind the first `offset` rows, or behind the row `behind`.
-struct LogStart {
-  std::size_t offset = 0;
-  const LogEntry* behind = nullptr;  ///< with LogOrder::kNewestFirst only
-};
-
-absl::StatusOr<std::vector<LogEntry>> ReadLog(Connection& connection, const LogFilter& filter,
-                                              const LogStart& start, std::size_t limit,
-                                              LogOrder order);
-
-struct LogCount {
-  std::int64_t rows = 0;
-  bool exact = true;
-};
-/// How many rows match, as LogPage::total says.
-absl::StatusOr<LogCount> CountLog(Connection& connection, const LogFilter& filter);
+/// A page of the log with the count that the wish asks for.
+absl::StatusOr<LogPage> ReadLog(Connection& connection, const LogWish& wish);
 
 /// True when the filter lets every row pass.
 bool IsEmpty(const LogFilter& filter);

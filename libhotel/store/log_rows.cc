@@ -2,128 +2,117 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "hotel/circuit_breaker.h"
 #include "hotel/log_store.h"
-#include "hotel/request_log.h"
 #include "hotel/types.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "libhotel/base/strings.h"
 #include "libhotel/store/connection.h"
-#include "libhotel/wire/json.h"
+#include "libhotel/store/log_row.h"
+#include "libhotel/store/log_segment.h"
 
 namespace hotel::store {
 namespace {
 
-constexpr std::size_t kMaxName = 256;
-constexpr std::size_t kMaxMessage = 1000;
-/// A request visits every member of its group at worst, and some twice.
-constexpr std::size_t kMaxAttempts = 2000;
-
-std::int64_t Milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
+/// Rows in no segment that are deleted at a time.
+constexpr std::int64_t kMostDeleted = 2000;
 
 std::int64_t Milliseconds(WallTime time) { return time.time_since_epoch().count(); }
 
-void Cut(std::string* text, std::size_t bytes) {
-  if (text->size() > bytes) text->resize(base::TruncateUtf8(*text, bytes).size());
+/// NULL for what a request did not have.
+std::optional<StaticText> Given(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional<StaticText>(StaticText{text});
 }
 
-std::optional<std::string_view> Given(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional<std::string_view>(text);
-}
-
-void AppendText(std::string* out, std::string_view name, std::string_view text) {
-  if (!text.empty())
-    fmt::format_to(std::back_inserter(*out), ",\"{}\":{}", name, wire::JsonString(text));
-}
-
-void AppendAttempt(std::string* out, const AttemptRecord& attempt) {
-  fmt::format_to(std::back_inserter(*out),
-                 "{{\"attempt\":{},\"provider_id\":{},\"provider\":{},\"model\":{}",
-                 attempt.attempt, wire::JsonString(attempt.provider_id),
-                 wire::JsonString(attempt.provider), wire::JsonString(attempt.model));
-  if (attempt.status) fmt::format_to(std::back_inserter(*out), ",\"status\":{}", *attempt.status);
-  AppendText(out, "error_kind", ErrorKindName(attempt.error_kind));
-  AppendText(out, "detail", attempt.detail);
-  AppendText(out, "rate_limit", attempt.rate_limit);
-  AppendText(out, "phrase", attempt.phrase);
-  fmt::format_to(std::back_inserter(*out), ",\"tries\":{},\"duration_ms\":{}", attempt.tries,
-                 Milliseconds(attempt.duration));
-  if (attempt.ttft) {
-    fmt::format_to(std::back_inserter(*out), ",\"ttft_ms\":{}", Milliseconds(*attempt.ttft));
-  }
-  if (attempt.hedged) *out += ",\"hedged\":true";
-  fmt::format_to(std::back_inserter(*out), ",\"breaker\":\"{}\"}}",
-                 BreakerEffectName(attempt.breaker));
-}
-
-/// The attempt that served; without one, the last that reached a provider; 0 when none did.
-int DecidingAttempt(const RequestRecord& record) {
-  int last = 0;
-  for (const AttemptRecord& attempt : record.attempts) {
-    if (attempt.attempt < 0) continue;
-    if (attempt.error_kind == ErrorKind::kNone && record.error_kind == ErrorKind::kNone) {
-      return attempt.attempt;
-    }
-    last = std::max(last, attempt.attempt);
-  }
-  return last;
-}
-
-std::optional<std::int64_t> Ttft(const RequestRecord& record) {
-  if (!record.ttft) return std::nullopt;
-  return Milliseconds(*record.ttft);
-}
-
-std::optional<std::int64_t> Tokens(const RequestRecord& record, std::int64_t TokenUsage::*field) {
-  if (!record.usage) return std::nullopt;
-  return (*record.usage).*field;
+std::optional<std::int64_t> Tokens(const LogRow& row, std::int64_t TokenUsage::*field) {
+  if (!row.usage) return std::nullopt;
+  return (*row.usage).*field;
 }
 
 std::int64_t MinuteOf(WallTime time) {
   return std::chrono::floor<std::chrono::minutes>(time).time_since_epoch().count();
 }
 
+/// What requests that were served add to a model's or a provider's total.
+struct Total {
+  std::int64_t requests = 0;
+  std::int64_t tokens = 0;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = 0;
+};
+
+/// Deletes the rows `first` to `last` that came before `end`, with their attempts; returns how
+/// many.
+absl::StatusOr<std::int64_t> DeleteRows(Connection& connection, std::int64_t first,
+                                        std::int64_t last, std::int64_t end) {
+  absl::Status status = connection.Run(
+      "DELETE FROM request_attempts WHERE log_seq IN (SELECT seq FROM request_logs"
+      " WHERE seq >= ? AND seq <= ? AND created_at < ?)",
+      first, last, end);
+  if (!status.ok()) return status;
+  const std::int64_t changes = connection.total_changes();
+  status = connection.Run("DELETE FROM request_logs WHERE seq >= ? AND seq <= ? AND created_at < ?",
+                          first, last, end);
+  if (!status.ok()) return status;
+  return connection.total_changes() - changes;
+}
+
+/// The first segment with a row that came before `end`; without rows when there is none.
+absl::StatusOr<SegmentHead> FirstBefore(Connection& connection, std::int64_t end) {
+  absl::StatusOr<Statement> statement = connection.Query(
+      "SELECT first_seq, last_seq, rows FROM request_segments WHERE first_at < ?"
+      " ORDER BY first_seq LIMIT 1",
+      end);
+  if (!statement.ok()) return statement.status();
+  const absl::StatusOr<bool> row = statement->Step();
+  if (!row.ok()) return row.status();
+  SegmentHead head;
+  if (!*row) return head;
+  head.first_seq = statement->Integer(0);
+  head.last_seq = statement->Integer(1);
+  head.rows = static_cast<std::size_t>(statement->Integer(2));
+  return head;
+}
+
+/// Deletes what came before `end` in one segment, and puts the rest of it together anew.
+absl::StatusOr<std::int64_t> DeleteInSegment(Connection& connection, const SegmentHead& head,
+                                             std::int64_t end) {
+  absl::StatusOr<std::int64_t> deleted = DeleteRows(connection, head.first_seq, head.last_seq, end);
+  if (!deleted.ok()) return deleted;
+  absl::Status status = DeleteSegment(connection, head.first_seq);
+  if (!status.ok()) return status;
+  absl::StatusOr<Segment> rest = BuildSegment(connection, head.first_seq - 1, head.last_seq);
+  if (!rest.ok()) return rest.status();
+  if (rest->head.rows > 0) status = InsertSegment(connection, *rest);
+  if (!status.ok()) return status;
+  return deleted;
+}
+
+/// The same for rows that are in no segment.
+absl::StatusOr<std::int64_t> DeleteBehindSegments(Connection& connection, std::int64_t end) {
+  const absl::StatusOr<std::int64_t> after = LastInSegments(connection);
+  if (!after.ok()) return after.status();
+  absl::StatusOr<Statement> range = connection.Query(
+      "SELECT min(seq), max(seq) FROM (SELECT seq FROM request_logs WHERE seq > ?"
+      " AND created_at < ? ORDER BY seq LIMIT ?)",
+      *after, end, kMostDeleted);
+  if (!range.ok()) return range.status();
+  const absl::StatusOr<bool> row = range->Step();
+  if (!row.ok()) return row.status();
+  if (!*row || range->IsNull(0)) return 0;
+  return DeleteRows(connection, range->Integer(0), range->Integer(1), end);
+}
+
 }  // namespace
-
-RequestRecord ForLog(const RequestRecord& record) {
-  RequestRecord copy = record;
-  for (std::string* name : {&copy.request_id, &copy.requested_model, &copy.resolved_model,
-                            &copy.provider_id, &copy.provider, &copy.key_name}) {
-    Cut(name, kMaxName);
-  }
-  Cut(&copy.error_message, kMaxMessage);
-  if (copy.attempts.size() > kMaxAttempts) copy.attempts.resize(kMaxAttempts);
-  for (AttemptRecord& attempt : copy.attempts) {
-    Cut(&attempt.model, kMaxName);
-    Cut(&attempt.detail, kMaxMessage);
-  }
-  return copy;
-}
-
-std::string EncodeAttempts(const std::vector<AttemptRecord>& attempts) {
-  std::string json = "[";
-  for (const AttemptRecord& attempt : attempts) {
-    if (json.size() > 1) json += ',';
-    AppendAttempt(&json, attempt);
-  }
-  return json += ']';
-}
 
 absl::StatusOr<LogInserter> LogInserter::Prepare(Connection* connection) {
   absl::StatusOr<Statement> row = connection->Query(
@@ -131,7 +120,8 @@ absl::StatusOr<LogInserter> LogInserter::Prepare(Connection* connection) {
       " provider_name, virtual_key_name, endpoint_type, streaming, status_code, error_kind,"
       " error_message, failover_attempt, duration_ms, ttft_ms, tokens_prompt, tokens_completion,"
       " tokens_completion_reasoning, tokens_prompt_cache_hit, tokens_estimated, attempts,"
-      " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      " created_at, virtual_key_id, client_ip, cost_nanos, plain)"
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   if (!row.ok()) return row.status();
   absl::StatusOr<Statement> attempt = connection->Query(
       "INSERT OR IGNORE INTO request_attempts (log_seq, provider_id, status, created_at)"
@@ -155,73 +145,75 @@ absl::StatusOr<LogInserter> LogInserter::Prepare(Connection* connection) {
                      *std::move(minute));
 }
 
-absl::Status LogInserter::Insert(const std::vector<RequestRecord>& records) {
+absl::Status LogInserter::Insert(const std::vector<LogRow>& rows) {
   absl::StatusOr<Transaction> transaction = Transaction::Begin(connection_);
   if (!transaction.ok()) return transaction.status();
-  Totals totals;
-  for (const RequestRecord& record : records) {
-    absl::Status status = InsertRow(record);
-    if (status.ok()) status = InsertAttempts(record);
+  for (const LogRow& row : rows) {
+    absl::Status status = InsertRow(row);
+    if (status.ok()) status = InsertAttempts(row);
     if (!status.ok()) return status;
-    // Only what was served counts: the names in other requests are whatever their clients wrote.
-    if (!record.usage) continue;
-    const std::int64_t at = Milliseconds(record.created_at);
-    for (const auto& [scope, name] :
-         {std::pair<std::string, std::string>{"model", record.requested_model},
-          std::pair<std::string, std::string>{"provider", record.provider_id}}) {
-      Total& total = totals.try_emplace({scope, name}, Total{0, 0, at, at}).first->second;
-      ++total.requests;
-      total.tokens += record.usage->prompt + record.usage->completion;
-      total.first = std::min(total.first, at);
-      total.last = std::max(total.last, at);
-    }
   }
-  if (absl::Status status = AddTotals(totals); !status.ok()) return status;
-  if (absl::Status status = AddMinutes(records); !status.ok()) return status;
+  if (absl::Status status = AddTotals(rows); !status.ok()) return status;
+  if (absl::Status status = AddMinutes(rows); !status.ok()) return status;
   return transaction->Commit();
 }
 
-absl::Status LogInserter::InsertRow(const RequestRecord& record) {
-  row_.Restart(record.request_id, record.requested_model, Given(record.resolved_model),
-               Given(record.provider_id), Given(record.provider), Given(record.key_name),
-               EndpointName(record.endpoint), record.streaming, std::int64_t{record.status},
-               Given(ErrorKindName(record.error_kind)), Given(record.error_message),
-               std::int64_t{DecidingAttempt(record)}, Milliseconds(record.duration), Ttft(record),
-               Tokens(record, &TokenUsage::prompt), Tokens(record, &TokenUsage::completion),
-               Tokens(record, &TokenUsage::reasoning), Tokens(record, &TokenUsage::cached),
-               record.usage && record.usage->estimated, EncodeAttempts(record.attempts),
-               Milliseconds(record.created_at));
+absl::Status LogInserter::InsertRow(const LogRow& row) {
+  row_.Restart(StaticText{row.text(LogRow::kRequestId)}, StaticText{row.text(LogRow::kModel)},
+               Given(row.text(LogRow::kResolvedModel)), Given(row.text(LogRow::kProviderId)),
+               Given(row.text(LogRow::kProvider)), Given(row.text(LogRow::kKeyName)),
+               StaticText{EndpointName(row.endpoint)}, row.streaming, std::int64_t{row.status},
+               Given(ErrorKindName(row.error_kind)), Given(row.text(LogRow::kErrorMessage)),
+               std::int64_t{row.deciding_attempt}, row.duration_ms, row.ttft_ms,
+               Tokens(row, &TokenUsage::prompt), Tokens(row, &TokenUsage::completion),
+               Tokens(row, &TokenUsage::reasoning), Tokens(row, &TokenUsage::cached),
+               row.usage && row.usage->estimated, StaticText{row.text(LogRow::kAttempts)},
+               row.created_ms, Given(row.text(LogRow::kKeyId)), Given(row.text(LogRow::kClientIp)),
+               row.cost, row.plain);
   return row_.RunToEnd();
 }
 
-absl::Status LogInserter::InsertAttempts(const RequestRecord& record) {
-  const std::int64_t at = Milliseconds(record.created_at);
-  for (const AttemptRecord& attempt : record.attempts) {
-    attempt_.Restart(attempt.provider_id, std::int64_t{attempt.status.value_or(0)}, at);
-    if (absl::Status status = attempt_.RunToEnd(); !status.ok()) return status;
+absl::Status LogInserter::InsertAttempts(const LogRow& row) {
+  for (const auto& [provider_id, status] : row.attempts) {
+    attempt_.Restart(provider_id, std::int64_t{status}, row.created_ms);
+    if (absl::Status done = attempt_.RunToEnd(); !done.ok()) return done;
   }
   return absl::OkStatus();
 }
 
-absl::Status LogInserter::AddTotals(const Totals& totals) {
-  for (const auto& [key, total] : totals) {
-    total_.Restart(key.first, key.second, total.requests, total.tokens, total.first, total.last);
-    if (absl::Status status = total_.RunToEnd(); !status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status LogInserter::AddMinutes(const std::vector<RequestRecord>& records) {
-  std::map<std::pair<std::int64_t, std::string>, UsageSums> minutes;
-  for (const RequestRecord& record : records) {
-    UsageSums& sums = minutes[{MinuteOf(record.created_at), record.provider_id}];
-    ++sums.requests;
-    if (record.error_kind != ErrorKind::kNone) ++sums.failed;
-    if (record.usage) {
-      sums.tokens_prompt += record.usage->prompt;
-      sums.tokens_completion += record.usage->completion;
+absl::Status LogInserter::AddTotals(const std::vector<LogRow>& rows) {
+  for (const auto& [scope, name] : {std::pair(std::string_view("model"), LogRow::kModel),
+                                    std::pair(std::string_view("provider"), LogRow::kProviderId)}) {
+    absl::flat_hash_map<std::string_view, Total> totals;
+    for (const LogRow& row : rows) {
+      // Only what was served counts: the names in other requests are whatever their clients wrote.
+      if (!row.usage) continue;
+      Total& total = totals[row.text(name)];
+      ++total.requests;
+      total.tokens += row.usage->prompt + row.usage->completion;
+      total.first = std::min(total.first, row.created_ms);
+      total.last = std::max(total.last, row.created_ms);
     }
-    sums.duration_ms += Milliseconds(record.duration);
+    for (const auto& [key, total] : totals) {
+      total_.Restart(scope, key, total.requests, total.tokens, total.first, total.last);
+      if (absl::Status status = total_.RunToEnd(); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LogInserter::AddMinutes(const std::vector<LogRow>& rows) {
+  std::map<std::pair<std::int64_t, std::string_view>, UsageSums> minutes;
+  for (const LogRow& row : rows) {
+    const std::int64_t minute = MinuteOf(WallTime(std::chrono::milliseconds(row.created_ms)));
+    UsageSums& sums = minutes[{minute, row.text(LogRow::kProviderId)}];
+    ++sums.requests;
+    if (row.error_kind != ErrorKind::kNone) ++sums.failed;
+    if (row.usage) {
+      sums.tokens_prompt += row.usage->prompt;
+      sums.tokens_completion += row.usage->completion;
+    }
+    sums.duration_ms += row.duration_ms;
   }
   for (const auto& [key, sums] : minutes) {
     minute_.Restart(key.first, key.second, sums.requests, sums.failed, sums.tokens_prompt,
@@ -235,25 +227,17 @@ absl::Status DeleteMinutes(Connection& connection, WallTime before) {
   return connection.Run("DELETE FROM request_minutes WHERE minute < ?", MinuteOf(before));
 }
 
-absl::StatusOr<std::int64_t> DeleteOldest(Connection& connection, std::optional<WallTime> before,
-                                          std::size_t limit) {
-  constexpr std::string_view kOldest =
-      "(SELECT seq FROM request_logs WHERE created_at < ? ORDER BY created_at, seq LIMIT ?)";
+absl::StatusOr<std::int64_t> DeleteSome(Connection& connection, std::optional<WallTime> before) {
   const std::int64_t end =
       before ? Milliseconds(*before) : std::numeric_limits<std::int64_t>::max();
-  const auto most = static_cast<std::int64_t>(limit);
   absl::StatusOr<Transaction> transaction = Transaction::Begin(&connection);
   if (!transaction.ok()) return transaction.status();
-  absl::Status status = connection.Run(
-      fmt::format("DELETE FROM request_attempts WHERE log_seq IN {}", kOldest), end, most);
-  if (!status.ok()) return status;
-  const std::int64_t changes = connection.total_changes();
-  status =
-      connection.Run(fmt::format("DELETE FROM request_logs WHERE seq IN {}", kOldest), end, most);
-  if (!status.ok()) return status;
-  const std::int64_t deleted = connection.total_changes() - changes;
-  status = transaction->Commit();
-  if (!status.ok()) return status;
+  const absl::StatusOr<SegmentHead> head = FirstBefore(connection, end);
+  if (!head.ok()) return head.status();
+  absl::StatusOr<std::int64_t> deleted = head->rows > 0 ? DeleteInSegment(connection, *head, end)
+                                                        : DeleteBehindSegments(connection, end);
+  if (!deleted.ok()) return deleted;
+  if (absl::Status status = transaction->Commit(); !status.ok()) return status;
   return deleted;
 }
 

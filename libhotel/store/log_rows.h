@@ -2,38 +2,28 @@
 #ifndef HOTEL_STORE_LOG_ROWS_H_
 #define HOTEL_STORE_LOG_ROWS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "hotel/request_log.h"
 #include "hotel/types.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "libhotel/store/connection.h"
+#include "libhotel/store/log_row.h"
 
 namespace hotel::store {
 
-/// A copy of `record` whose texts are cut to what a row may hold: clients choose model names and
-/// ids.
-RequestRecord ForLog(const RequestRecord& record);
-
-/// The trail as LogEntry::attempts describes it.
-std::string EncodeAttempts(const std::vector<AttemptRecord>& attempts);
-
-/// Writes records through statements that are prepared once.
+/// Writes rows through statements that are prepared once.
 class LogInserter {
  public:
   /// `connection` must outlive the inserter.
   static absl::StatusOr<LogInserter> Prepare(Connection* connection);
 
   /// Writes all of them and adds up the totals, in one transaction.
-  absl::Status Insert(const std::vector<RequestRecord>& records);
+  absl::Status Insert(const std::vector<LogRow>& rows);
 
  private:
   LogInserter(Connection* connection, Statement row, Statement attempt, Statement total,
@@ -44,18 +34,10 @@ class LogInserter {
         total_(std::move(total)),
         minute_(std::move(minute)) {}
 
-  struct Total {
-    std::int64_t requests = 0;
-    std::int64_t tokens = 0;
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-  };
-  using Totals = std::map<std::pair<std::string, std::string>, Total>;  // by scope and name
-
-  absl::Status InsertRow(const RequestRecord& record);
-  absl::Status InsertAttempts(const RequestRecord& record);
-  absl::Status AddTotals(const Totals& totals);
-  absl::Status AddMinutes(const std::vector<RequestRecord>& records);
+  absl::Status InsertRow(const LogRow& row);
+  absl::Status InsertAttempts(const LogRow& row);
+  absl::Status AddTotals(const std::vector<LogRow>& rows);
+  absl::Status AddMinutes(const std::vector<LogRow>& rows);
 
   Connection* connection_;
   Statement row_;
@@ -64,10 +46,9 @@ class LogInserter {
   Statement minute_;
 };
 
-/// Deletes up to `limit` of the oldest rows of requests that came before `before`, with what
-/// belongs to them, in one transaction; nullopt = of all. Returns how many.
-absl::StatusOr<std::int64_t> DeleteOldest(Connection& connection, std::optional<WallTime> before,
-                                          std::size_t limit);
+/// Deletes some thousand rows of requests that came before `before`, with what belongs to them, in
+/// one transaction; nullopt = of all. Returns how many: 0 when none is left.
+absl::StatusOr<std::int64_t> DeleteSome(Connection& connection, std::optional<WallTime> before);
 
 /// Deletes the sums of minutes that ended before `before`.
 absl::Status DeleteMinutes(Connection& connection, WallTime before);

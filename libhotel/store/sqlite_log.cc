@@ -34,8 +34,6 @@ constexpr Duration kPurgeInterval = std::chrono::hours(1);
 constexpr std::chrono::hours kKeptMinutes{24 * 8};
 constexpr Duration kAskAgain = std::chrono::seconds(1);
 constexpr Duration kTellInterval = std::chrono::minutes(1);
-/// Rows deleted in one transaction: others write in between.
-constexpr std::size_t kPurgeBatch = 500;
 
 absl::Status CheckLimit(std::size_t limit) {
   if (limit >= 1 && limit <= LogReader::kMostPerPage) return absl::OkStatus();
@@ -53,14 +51,13 @@ absl::StatusOr<std::unique_ptr<SqliteLog>> SqliteLog::Open(LogStoreOptions optio
   auto connection = Connection::Open(options.path, options.busy_timeout, Durability::kCheckpoint);
   if (!connection.ok()) return connection.status();
   if (absl::Status migrated = Migrate(**connection, Migrations()); !migrated.ok()) return migrated;
-  // Indexes are written all over; the longer pages gather in the log, the fewer are written twice.
+  // The longer pages gather in the write-ahead log, the fewer are written twice.
   if (absl::Status set = (*connection)->RunScript("PRAGMA wal_autocheckpoint = 4000"); !set.ok()) {
     return set;
   }
   absl::StatusOr<LogInserter> inserter = LogInserter::Prepare(connection->get());
   if (!inserter.ok()) return inserter.status();
-  absl::StatusOr<std::int64_t> rows =
-      (*connection)->QueryInteger("SELECT count(*) FROM request_logs");
+  absl::StatusOr<LogRowCounts> rows = CountRows(**connection);
   if (!rows.ok()) return rows.status();
   auto reader = Connection::Open(options.path, options.busy_timeout, Durability::kCheckpoint);
   if (!reader.ok()) return reader.status();
@@ -74,12 +71,13 @@ SqliteLog::SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
     : options_(std::move(options)),
       clock_(clock),
       writer_(std::move(writer)),
+      loose_(writer_.rows.outside),
       reader_(std::move(reader)),
-      rows_(writer_.rows),
+      rows_(writer_.rows.inside + writer_.rows.outside),
       thread_([this] { Run(); }) {}
 
 void SqliteLog::Record(const RequestRecord& record) {
-  RequestRecord copy = ForLog(record);
+  LogRow row(record);
   base::MutexLock lock(&mutex_);
   ++recorded_;
   if (closed_ || queue_.size() >= options_.max_waiting) {
@@ -87,25 +85,28 @@ void SqliteLog::Record(const RequestRecord& record) {
     settled_.notify_all();
     return;
   }
-  queue_.push_back(std::move(copy));
+  queue_.push_back(std::move(row));
   // The first one starts the clock of the batch; the last one of a full batch ends it.
   if (queue_.size() == 1 || queue_.size() == options_.max_batch) wake_.notify_one();
 }
 
 void SqliteLog::Run() {
+  bool more = SealRows();
   for (;;) {
     if (Steady::now() >= next_purge_) PurgeByAge();
-    if (!TakeBatch()) break;
+    if (!TakeBatch(!more)) break;
     if (!batch_.empty()) WriteBatch();
+    more = SealRows();
     TellOfLoss(false);
     if (!batch_.empty()) Rest();
   }
   TellOfLoss(true);
 }
 
-bool SqliteLog::TakeBatch() {
+bool SqliteLog::TakeBatch(bool wait) {
   base::MutexLock lock(&mutex_);
   if (!batch_.empty()) return true;  // it could not be written yet
+  if (!wait && queue_.empty() && !closed_) return true;
   while (queue_.empty() && !closed_) {
     if (wake_.wait_until(lock.native(), next_purge_) == std::cv_status::timeout) return true;
   }
@@ -130,6 +131,7 @@ void SqliteLog::WriteBatch() {
   {
     base::MutexLock lock(&writer_mutex_);
     status = writer_.inserter.Insert(batch_);
+    if (status.ok()) loose_ += static_cast<std::int64_t>(batch_.size());
   }
   if (status.ok()) {
     base::MutexLock lock(&mutex_);
@@ -140,26 +142,42 @@ void SqliteLog::WriteBatch() {
     settled_.notify_all();
     return;
   }
+  TellOfFailure(status);
   bool closed;
-  bool news;
   {
     base::MutexLock lock(&mutex_);
     closed = closed_;
-    news = !std::exchange(failing_, true);
-  }
-  if (news && options_.events != nullptr) {
-    Event event;
-    event.type = "request_log.write_failed";
-    event.severity = Event::Severity::kWarning;
-    event.source = "request-log";
-    event.message = "The request log cannot be written; rows wait in memory";
-    event.metadata = {{"reason", std::string(status.message())},
-                      {"rows", static_cast<std::int64_t>(batch_.size())}};
-    options_.events->OnEvent(event);
   }
   // What was wrong with these rows will be wrong with them later; only a lock or a full disk
   // passes.
   if (closed || !absl::IsUnavailable(status)) GiveUpBatch();
+}
+
+void SqliteLog::TellOfFailure(const absl::Status& status) {
+  {
+    base::MutexLock lock(&mutex_);
+    if (std::exchange(failing_, true)) return;
+  }
+  if (options_.events == nullptr) return;
+  Event event;
+  event.type = "request_log.write_failed";
+  event.severity = Event::Severity::kWarning;
+  event.source = "request-log";
+  event.message = "The request log cannot be written; rows wait in memory";
+  event.metadata = {{"reason", std::string(status.message())},
+                    {"rows", static_cast<std::int64_t>(batch_.size())}};
+  options_.events->OnEvent(event);
+}
+
+bool SqliteLog::SealRows() {
+  base::MutexLock lock(&writer_mutex_);
+  if (loose_ < static_cast<std::int64_t>(kSegmentRows)) return false;
+  const absl::StatusOr<std::size_t> sealed = SealSegment(*writer_.connection);
+  // Filters are slower until it succeeds, behind the next batch; a disk that cannot be written is
+  // told of when that cannot be.
+  if (!sealed.ok()) return false;
+  loose_ = *sealed == 0 ? 0 : loose_ - static_cast<std::int64_t>(*sealed);
+  return loose_ >= static_cast<std::int64_t>(kSegmentRows);
 }
 
 void SqliteLog::GiveUpBatch() {
@@ -222,29 +240,29 @@ absl::StatusOr<LogPage> SqliteLog::Page(const LogFilter& filter, std::size_t off
     return absl::InvalidArgumentError(fmt::format(
         "pages reach back {} rows; use the cursor or a time range to go further", kMostSkipped));
   }
-  LogPage page;
+  LogWish wish{&filter, order, offset, limit, std::nullopt, kMostCounted};
+  const bool all = IsEmpty(filter);
+  if (all) wish.count_up_to = 0;
   base::MutexLock lock(&reader_mutex_);
-  absl::StatusOr<std::vector<LogEntry>> entries =
-      ReadLog(*reader_, filter, {offset, nullptr}, limit, order);
-  if (!entries.ok()) return entries.status();
-  page.entries = *std::move(entries);
-  if (IsEmpty(filter)) {
+  absl::StatusOr<LogPage> page = ReadLog(*reader_, wish);
+  if (page.ok() && all) {
     base::MutexLock rows_lock(&mutex_);
-    page.total = rows_;
-    return page;
+    page->total = rows_;
+    page->total_exact = true;
   }
-  absl::StatusOr<LogCount> total = CountLog(*reader_, filter);
-  if (!total.ok()) return total.status();
-  page.total = total->rows;
-  page.total_exact = total->exact;
   return page;
 }
 
 absl::StatusOr<std::vector<LogEntry>> SqliteLog::Next(const LogFilter& filter, const LogEntry* last,
                                                       std::size_t limit) {
   if (absl::Status status = CheckLimit(limit); !status.ok()) return status;
+  LogWish wish{&filter, LogOrder::kNewestFirst, 0, limit, std::nullopt, 0};
+  if (last != nullptr)
+    wish.behind = LogPlace{last->created_at.time_since_epoch().count(), last->seq};
   base::MutexLock lock(&reader_mutex_);
-  return ReadLog(*reader_, filter, {0, last}, limit, LogOrder::kNewestFirst);
+  absl::StatusOr<LogPage> page = ReadLog(*reader_, wish);
+  if (!page.ok()) return page.status();
+  return std::move(page->entries);
 }
 
 absl::StatusOr<std::optional<LogEntry>> SqliteLog::Find(std::string_view request_id) {
@@ -274,15 +292,17 @@ absl::StatusOr<std::int64_t> SqliteLog::Purge(std::optional<WallTime> before) {
     absl::StatusOr<std::int64_t> some;
     {
       base::MutexLock lock(&writer_mutex_);
-      some = DeleteOldest(*writer_.connection, before, kPurgeBatch);
-    }
-    if (!some.ok()) return some.status();
-    {
-      base::MutexLock lock(&mutex_);
-      rows_ -= *some;
+      some = DeleteSome(*writer_.connection, before);
+      if (!some.ok()) return some.status();
+      if (*some == 0) {
+        const absl::StatusOr<LogRowCounts> left = CountRows(*writer_.connection);
+        if (left.ok()) loose_ = left->outside;
+        return deleted;
+      }
     }
     deleted += *some;
-    if (*some < static_cast<std::int64_t>(kPurgeBatch)) return deleted;
+    base::MutexLock lock(&mutex_);
+    rows_ -= *some;
   }
 }
 

@@ -24,7 +24,9 @@
 #include "absl/status/statusor.h"
 #include "libhotel/base/mutex.h"
 #include "libhotel/store/connection.h"
+#include "libhotel/store/log_row.h"
 #include "libhotel/store/log_rows.h"
+#include "libhotel/store/log_segment.h"
 
 namespace hotel::store {
 
@@ -53,7 +55,7 @@ class SqliteLog final : public LogStore {
   struct Writer {
     std::unique_ptr<Connection> connection;
     LogInserter inserter;
-    std::int64_t rows = 0;  ///< in the table
+    LogRowCounts rows;  ///< when it was opened
   };
 
   SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
@@ -61,10 +63,13 @@ class SqliteLog final : public LogStore {
 
   // The writing thread.
   void Run();
-  /// Waits for a batch; false when there is nothing left to do.
-  bool TakeBatch();
+  /// Takes a batch; waits for one when `wait` is set. False when there is nothing left to do.
+  bool TakeBatch(bool wait);
   /// One try; what can not succeed later is given up.
   void WriteBatch();
+  /// Puts one segment's worth of rows into a segment; false when there is no more to do for now.
+  bool SealRows();
+  void TellOfFailure(const absl::Status& status);
   void GiveUpBatch();
   /// Waits behind a failed write; ends early when the log is closed.
   void Rest();
@@ -75,20 +80,22 @@ class SqliteLog final : public LogStore {
   const Clock* const clock_;
 
   // Of the writing thread.
-  std::vector<RequestRecord> batch_;
+  std::vector<LogRow> batch_;
   std::uint64_t told_lost_ = 0;
   std::optional<std::chrono::steady_clock::time_point> told_at_;
   std::chrono::steady_clock::time_point next_purge_{};
 
   base::Mutex writer_mutex_;
   Writer writer_ HOTEL_GUARDED_BY(writer_mutex_);
+  /// Rows that are in no segment.
+  std::int64_t loose_ HOTEL_GUARDED_BY(writer_mutex_);
   base::Mutex reader_mutex_;
   std::unique_ptr<Connection> reader_ HOTEL_GUARDED_BY(reader_mutex_);
 
   mutable base::Mutex mutex_;        // held for moments; taken last
   std::condition_variable wake_;     // there is something to write, or the log is closed
   std::condition_variable settled_;  // written_ or lost_ has grown
-  std::vector<RequestRecord> queue_ HOTEL_GUARDED_BY(mutex_);
+  std::vector<LogRow> queue_ HOTEL_GUARDED_BY(mutex_);
   std::uint64_t recorded_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::uint64_t written_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::uint64_t lost_ HOTEL_GUARDED_BY(mutex_) = 0;
