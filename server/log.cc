@@ -18,17 +18,17 @@ namespace hotel::server {
 namespace {
 
 constexpr std::size_t kQueuedLines = 4096;
-constexpr const char* kLevelNames[] = {"debug", "info", "warn", "error"};
 
-std::string Now() {
-  return base::FormatTime(
-      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()));
+WallTime Now() {
+  return std::chrono::time_point_cast<WallTime::duration>(std::chrono::system_clock::now());
 }
 
 /// What every text line begins with.
 observe::LogLine Begin(std::string_view level, std::string_view scope, std::string_view message) {
   observe::LogLine line;
-  line.Text("time", Now()).Text("level", level).Text("msg", fmt::format("{}: {}", scope, message));
+  line.Text("time", base::FormatTime(Now()))
+      .Text("level", level)
+      .Text("msg", fmt::format("{}: {}", scope, message));
   return line;
 }
 
@@ -77,7 +77,7 @@ void Log::TellDropped() {
   out_->info("{}", line.text());
 }
 
-bool Log::DebugOn(std::string_view scope) const {
+bool Log::DebugOn(std::string_view scope) const noexcept {
   if (options_.debug_all) return true;
   for (const auto& prefix : options_.debug_scopes) {
     if (base::StartsWith(scope, prefix)) return true;
@@ -85,19 +85,20 @@ bool Log::DebugOn(std::string_view scope) const {
   return false;
 }
 
-void Log::Write(Level level, std::string_view scope, std::string_view message,
+void Log::Write(LogLevel level, std::string_view scope, std::string_view message,
                 const Fields& fields) {
-  const char* const name = kLevelNames[static_cast<int>(level)];
+  const char* const name = LogLevelName(level);
   if (options_.json) {
-    nlohmann::ordered_json line = {
-        {"time", Now()}, {"level", name}, {"source", scope}, {"msg", base::RedactKeys(message)}};
+    nlohmann::ordered_json line = {{"time", base::FormatTime(Now())},
+                                   {"level", name},
+                                   {"source", scope},
+                                   {"msg", base::RedactKeys(message)}};
     for (const auto& [key, value] : fields) {
+      auto& attribute = line["attrs"][key];
       if (const auto* text = std::get_if<std::string>(&value)) {
-        line[key] = base::RedactKeys(*text);
-      } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-        line[key] = *number;
+        attribute = base::RedactKeys(*text);
       } else {
-        line[key] = std::get<bool>(value);
+        std::visit([&attribute](const auto& each) { attribute = each; }, value);
       }
     }
     out_->info("{}", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -116,29 +117,36 @@ void Log::Write(Level level, std::string_view scope, std::string_view message,
   out_->info("{}", line.text());
 }
 
-void Log::InfoLine(std::string_view scope, std::string_view message, std::string_view attributes) {
-  if (options_.json) {
-    return Write(Level::kInfo, scope, fmt::format("{} {}", message, attributes), {});
+void Log::Keep(LogLevel level, std::string_view scope, std::string_view message,
+               const Fields& fields) {
+  Write(level, scope, message, fields);
+  AppLine line{0, Now(), level, std::string(scope), base::RedactKeys(message), fields};
+  for (auto& [key, value] : line.attributes) {
+    if (auto* text = std::get_if<std::string>(&value)) *text = base::RedactKeys(*text);
   }
-  out_->info("{} {}", Begin("info", scope, message).text(), attributes);
+  lines_.Add(std::move(line));
+}
+
+void Log::InfoUnkept(std::string_view scope, std::string_view message, const Fields& fields) {
+  Write(LogLevel::kInfo, scope, message, fields);
 }
 
 void Log::Debug(std::string_view scope, std::string_view message, const Fields& fields) {
-  if (DebugOn(scope)) Write(Level::kDebug, scope, message, fields);
+  if (DebugOn(scope)) Keep(LogLevel::kDebug, scope, message, fields);
 }
 void Log::Info(std::string_view scope, std::string_view message, const Fields& fields) {
-  Write(Level::kInfo, scope, message, fields);
+  Keep(LogLevel::kInfo, scope, message, fields);
 }
 void Log::Warn(std::string_view scope, std::string_view message, const Fields& fields) {
   TellDropped();
-  Write(Level::kWarn, scope, message, fields);
+  Keep(LogLevel::kWarn, scope, message, fields);
 }
 void Log::Error(std::string_view scope, std::string_view message, const Fields& fields) {
-  Write(Level::kError, scope, message, fields);
+  Keep(LogLevel::kError, scope, message, fields);
 }
 
 void RecordLogger::Record(const RequestRecord& record) {
-  log_->InfoLine("request", "finished", observe::RecordLine(record));
+  log_->InfoUnkept("request", "finished", observe::RecordFields(record));
 }
 
 void EventLogger::OnEvent(const Event& event) {
@@ -156,11 +164,17 @@ void EventLogger::OnNote(const LogNote& note) {
   Log::Fields fields;
   if (!note.event.empty()) fields.push_back({"event", note.event});
   for (const auto& item : note.attributes) fields.push_back(item);
-  if (note.severity == Event::Severity::kWarning) {
+  if (note.debug) {
+    log_->Debug(note.source, note.message, fields);
+  } else if (note.severity == Event::Severity::kWarning) {
     log_->Warn(note.source, note.message, fields);
   } else {
     log_->Info(note.source, note.message, fields);
   }
+}
+
+bool EventLogger::WantsDebug(std::string_view source) const noexcept {
+  return log_->DebugOn(source);
 }
 
 }  // namespace hotel::server

@@ -4,18 +4,17 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "hotel/events.h"
 #include "hotel/request_log.h"
 
+#include "libhotel/observe/event_text.h"
 #include "libhotel/settings/config.h"
+#include "server/app_log.h"
 
 namespace spdlog {
 class logger;
@@ -29,7 +28,8 @@ namespace hotel::server {
 struct LogOptions {
   bool json = false;       ///< LOG_FORMAT=json: one object per line; otherwise logfmt
   bool debug_all = false;  ///< DEBUG_LOG
-  /// DEBUG_LOG_SCOPES: scopes that log at debug level. Matched as prefixes.
+  /// DEBUG_LOG_SCOPES: scopes that log at debug level ("resolve", "proxy", "circuit-breaker",
+  /// "discovery", ...). Matched as prefixes.
   std::vector<std::string> debug_scopes;
 };
 /// From LOG_FORMAT, DEBUG_LOG and DEBUG_LOG_SCOPES.
@@ -44,8 +44,7 @@ class Log {
   explicit Log(LogOptions options);
   ~Log();  ///< writes what waits
 
-  using Value = std::variant<std::string, std::int64_t, bool>;
-  using Fields = std::vector<std::pair<std::string, Value>>;
+  using Fields = observe::Fields;
 
   /// `scope`: the part of the program that speaks ("server", "request", "circuit").
   void Debug(std::string_view scope, std::string_view message, const Fields& fields = {});
@@ -53,13 +52,19 @@ class Log {
   void Warn(std::string_view scope, std::string_view message, const Fields& fields = {});
   void Error(std::string_view scope, std::string_view message, const Fields& fields = {});
 
-  /// Info, with attributes that are already written as `name=value` pairs.
-  void InfoLine(std::string_view scope, std::string_view message, std::string_view attributes);
+  /// A line that is not among the last lines of `lines()`.
+  void InfoUnkept(std::string_view scope, std::string_view message, const Fields& fields);
+
+  /// Whether a debug line of that scope would be written.
+  bool DebugOn(std::string_view scope) const noexcept;
+
+  /// What was written last.
+  AppLog& lines() noexcept { return lines_; }
 
  private:
-  enum class Level { kDebug, kInfo, kWarn, kError };
-  void Write(Level level, std::string_view scope, std::string_view message, const Fields& fields);
-  bool DebugOn(std::string_view scope) const;
+  void Keep(LogLevel level, std::string_view scope, std::string_view message, const Fields& fields);
+  void Write(LogLevel level, std::string_view scope, std::string_view message,
+             const Fields& fields);
 
   void TellDropped();
 
@@ -67,6 +72,7 @@ class Log {
   std::shared_ptr<spdlog::details::thread_pool> writer_;
   const std::shared_ptr<spdlog::logger> out_;
   std::atomic<std::size_t> dropped_told_{0};
+  AppLog lines_;
 };
 
 /// Logs one line per finished request.
@@ -79,12 +85,14 @@ class RecordLogger final : public RequestLog {
   Log* const log_;
 };
 
-/// Logs one line per note, and per event that no note said already.
+/// Logs one line per note (of debug notes those of the scopes that are asked for), and per event
+/// that no note said already.
 class EventLogger final : public EventSink {
  public:
   explicit EventLogger(Log* log) : log_(log) {}
   void OnEvent(const Event& event) override;
   void OnNote(const LogNote& note) override;
+  bool WantsDebug(std::string_view source) const noexcept override;
 
  private:
   Log* const log_;

@@ -89,6 +89,12 @@ bool AttemptMachine::HasFurtherTry(const Live& live, const AttemptEnd& end) cons
   return Repeatable(end, plan_.streaming, retry);
 }
 
+std::optional<TimePoint> AttemptMachine::next_try(int attempt) const noexcept {
+  const Live* const live = finished_ ? nullptr : Find(attempt);
+  if (live == nullptr || live->phase != Live::Phase::kBetweenTries) return std::nullopt;
+  return live->try_start;
+}
+
 bool AttemptMachine::MayRepeat(int attempt, int status) const noexcept {
   const Live* live = Find(attempt);
   AttemptEnd refusal;

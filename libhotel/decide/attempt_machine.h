@@ -45,6 +45,9 @@ class AttemptMachine {
   /// of the refusal are read, which may still forbid it.
   bool MayRepeat(int attempt, int status) const noexcept;
 
+  /// When an attempt that is between two tries makes the next one; nullopt for any other.
+  std::optional<TimePoint> next_try(int attempt) const noexcept;
+
   bool finished() const noexcept { return finished_; }
   bool committed() const noexcept { return committed_ >= 0; }
   /// The candidates run against each other.

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using Kind = CircuitTale::Kind;
 
 constexpr char kSource[] = "failover";
+constexpr char kNoteSource[] = "circuit-breaker";
 constexpr char kUnstable[] = "circuit_breaker.unstable";
 
 std::int64_t Milliseconds(Duration span) { return duration_cast<milliseconds>(span).count(); }
@@ -103,7 +104,7 @@ Event UnstableEvent(const CircuitTale& tale) {
   return event;
 }
 
-/// The words behind "circuit-breaker: ".
+/// The words behind the source.
 std::string NoteText(const CircuitTale& tale) {
   switch (tale.kind) {
     case Kind::kOpened:
@@ -131,8 +132,8 @@ std::string NoteText(const CircuitTale& tale) {
 LogNote NoteOf(const CircuitTale& tale) {
   const decide::Circuit& circuit = tale.circuit;
   LogNote note;
-  note.source = kSource;
-  note.message = "circuit-breaker: " + NoteText(tale);
+  note.source = kNoteSource;
+  note.message = NoteText(tale);
   if (IsOpening(tale.kind)) note.event = "circuit_breaker.open";
   if (tale.kind == Kind::kClosed) note.event = "circuit_breaker.closed";
   if (IsOpening(tale.kind)) note.severity = Event::Severity::kWarning;
@@ -160,9 +161,9 @@ LogNote NoteOf(const CircuitTale& tale) {
 LogNote UnstableNote(const CircuitTale& tale) {
   LogNote note;
   note.severity = Event::Severity::kWarning;
-  note.source = kSource;
+  note.source = kNoteSource;
   note.event = kUnstable;
-  note.message = "circuit-breaker: model keeps reopening its circuit";
+  note.message = "model keeps reopening its circuit";
   note.attributes = {{"provider", tale.key.provider_name},
                      {"provider_id", tale.key.provider_id},
                      {"opens", std::int64_t{tale.circuit.opens}},

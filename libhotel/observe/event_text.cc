@@ -51,18 +51,23 @@ std::string TrailEntry(const AttemptRecord& attempt) {
   return text;
 }
 
+void AddUnlessEmpty(Fields* fields, std::string_view name, std::string_view value) {
+  if (!value.empty()) fields->emplace_back(name, std::string(value));
+}
+
+void AddUsage(Fields* fields, const TokenUsage& usage) {
+  fields->emplace_back("tokens_prompt", usage.prompt);
+  fields->emplace_back("tokens_completion", usage.completion);
+  if (usage.cached != 0) fields->emplace_back("tokens_cached", usage.cached);
+  if (usage.reasoning != 0) fields->emplace_back("tokens_reasoning", usage.reasoning);
+  if (usage.estimated) fields->emplace_back("tokens_estimated", true);
+}
+
 void AddUnlessEmpty(LogLine* line, std::string_view name, std::string_view value) {
   if (!value.empty()) line->Text(name, value);
 }
 
-void AddUsage(LogLine* line, const TokenUsage& usage) {
-  line->Number("tokens_prompt", usage.prompt).Number("tokens_completion", usage.completion);
-  if (usage.cached != 0) line->Number("tokens_cached", usage.cached);
-  if (usage.reasoning != 0) line->Number("tokens_reasoning", usage.reasoning);
-  if (usage.estimated) line->Flag("tokens_estimated", true);
-}
-
-void AddValues(LogLine* line, const std::vector<std::pair<std::string, Event::Value>>& values) {
+void AddValues(LogLine* line, const Fields& values) {
   for (const auto& [name, value] : values) {
     if (const auto* text = std::get_if<std::string>(&value)) {
       line->Text(name, *text);
@@ -95,21 +100,21 @@ std::string NoteLine(const LogNote& note) {
   return line.text();
 }
 
-std::string RecordLine(const RequestRecord& record) {
-  LogLine line;
-  line.Text("request", record.request_id)
-      .Text("at", base::FormatTime(record.created_at))
-      .Text("endpoint", EndpointName(record.endpoint))
-      .Text("model", record.requested_model);
-  AddUnlessEmpty(&line, "resolved", record.resolved_model);
-  AddUnlessEmpty(&line, "provider", record.provider);
-  AddUnlessEmpty(&line, "key", record.key_name);
-  line.Flag("stream", record.streaming).Number("status", record.status);
-  AddUnlessEmpty(&line, "kind", ErrorKindName(record.error_kind));
-  AddUnlessEmpty(&line, "error", record.error_message);
-  line.Number("duration_ms", Milliseconds(record.duration));
-  if (record.ttft) line.Number("ttft_ms", Milliseconds(*record.ttft));
-  if (record.usage) AddUsage(&line, *record.usage);
+Fields RecordFields(const RequestRecord& record) {
+  Fields fields = {{"request", record.request_id},
+                   {"at", base::FormatTime(record.created_at)},
+                   {"endpoint", std::string(EndpointName(record.endpoint))},
+                   {"model", record.requested_model}};
+  AddUnlessEmpty(&fields, "resolved", record.resolved_model);
+  AddUnlessEmpty(&fields, "provider", record.provider);
+  AddUnlessEmpty(&fields, "key", record.key_name);
+  fields.emplace_back("stream", record.streaming);
+  fields.emplace_back("status", std::int64_t{record.status});
+  AddUnlessEmpty(&fields, "kind", ErrorKindName(record.error_kind));
+  AddUnlessEmpty(&fields, "error", record.error_message);
+  fields.emplace_back("duration_ms", Milliseconds(record.duration));
+  if (record.ttft) fields.emplace_back("ttft_ms", Milliseconds(*record.ttft));
+  if (record.usage) AddUsage(&fields, *record.usage);
 
   std::int64_t contacted = 0;
   std::string trail;
@@ -118,8 +123,14 @@ std::string RecordLine(const RequestRecord& record) {
     if (!trail.empty()) trail += " | ";
     trail += TrailEntry(attempt);
   }
-  line.Number("attempts", contacted);
-  AddUnlessEmpty(&line, "trail", trail);
+  fields.emplace_back("attempts", contacted);
+  AddUnlessEmpty(&fields, "trail", trail);
+  return fields;
+}
+
+std::string RecordLine(const RequestRecord& record) {
+  LogLine line;
+  AddValues(&line, RecordFields(record));
   return line.text();
 }
 

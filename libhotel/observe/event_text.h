@@ -3,17 +3,22 @@
 #define HOTEL_OBSERVE_EVENT_TEXT_H_
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hotel/events.h"
 #include "hotel/request_log.h"
 
 namespace hotel::observe {
 
+/// What a line says, by name.
+using Fields = std::vector<std::pair<std::string, Event::Value>>;
+
 /// `event=circuit_breaker.open severity=warning source=failover message="..."` and the metadata in
 /// its order.
 std::string EventLine(const Event& event);
 
-/// `event=circuit_breaker.open severity=warning source=failover message="circuit-breaker: model
+/// `event=circuit_breaker.open severity=warning source=circuit-breaker message="model
 /// state=closed→open"` and the attributes in their order.
 std::string NoteLine(const LogNote& note);
 
@@ -22,6 +27,8 @@ std::string NoteLine(const LogNote& note);
 /// `skip acme/glm-4.6` or `0 acme/glm-4.6 503 provider_error charge 12ms (reason)`; an attempt
 /// without a response head shows `-` for its status.
 std::string RecordLine(const RequestRecord& record);
+/// The same, apart.
+Fields RecordFields(const RequestRecord& record);
 
 }  // namespace hotel::observe
 

@@ -45,6 +45,7 @@ void CallState::Begin() {
   const TimePoint now = deps_.loop->Now();
   route_ = Resolve({peek_->model, request_.endpoint}, *snapshot_, *settings_, *deps_.breaker,
                    parts_->virtuals, now);
+  ExplainRoute();
   NoteSkips();
   if (route_.refusal) return Refuse(*route_.refusal);
   // Where this endpoint does not fail over, the first candidate is the route.
@@ -162,6 +163,7 @@ void CallState::Do(const decide::StartAttempt& action) {
     if (first_try) attempt.record.detail = std::string(status.message());
     return Drive(decide::Unsendable{action.attempt});
   }
+  ExplainStart(attempt, action.connect_timeout);
   if (first_try) ++contacted_;
   if (keyed_candidate_ < 0) keyed_candidate_ = action.candidate;
 }
@@ -188,7 +190,10 @@ void CallState::Do(const decide::ReportVerdict& action) {
   if (attempt.started_at != TimePoint{}) record.duration = now - attempt.started_at;
   if (attempt.event_stream()) record.ttft = ttft_;
   record.hedged = action.hedged;
-  if (!action.settled) record.breaker = attempt.permit.Report(action.report, now);
+  if (!action.settled) {
+    record.breaker = attempt.permit.Report(action.report, now);
+    ExplainVerdict(attempt, action.report);
+  }
   EndSlot(attempt, action, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
   record.usage = UsageOf(attempt);
@@ -228,22 +233,28 @@ void CallState::OnAttemptBytes(std::string_view bytes) {
 
 void CallState::OnAttemptEnd(Attempt& attempt, const decide::AttemptEnd& end) {
   decide::Ended ended{attempt.index(), end};
-  if (deps_.classifier == nullptr || !IsRefusal(end)) return Drive(std::move(ended));
+  if (deps_.classifier != nullptr && IsRefusal(end)) ReadWords(attempt, &ended.end);
+  ExplainEnd(attempt, ended.end);
+  const int index = attempt.index();
+  Drive(std::move(ended));
+  ExplainRetryWait(index);
+}
+
+/// Reads what a refusal says of itself into `end`, the record and the ledger.
+void CallState::ReadWords(Attempt& attempt, decide::AttemptEnd* end) {
   const WallTime wall = deps_.clock->WallNow();
   const RateLimitReading reading =
       ReadRefusal(*deps_.classifier, *deps_.breaker, attempt.candidate(),
-                  {attempt.error_headers(), attempt.body(), wall}, deps_.loop->Now(), &ended.end);
-  if (reading.classified) {
-    attempt.record.rate_limit = RefusalClassName(
-        ended.end.refusal.saturated() ? RefusalClass::kSaturated : reading.refusal_class);
-    attempt.record.phrase = reading.phrase;
-    if (ended.end.refusal.exhausted() && deps_.ledger != nullptr) {
-      const Candidate& candidate = attempt.candidate();
-      deps_.ledger->Note(candidate.provider->id, {std::string(reading.phrase), candidate.model,
-                                                  reading.needs_payment, wall});
-    }
+                  {attempt.error_headers(), attempt.body(), wall}, deps_.loop->Now(), end);
+  if (!reading.classified) return;
+  attempt.record.rate_limit =
+      RefusalClassName(end->refusal.saturated() ? RefusalClass::kSaturated : reading.refusal_class);
+  attempt.record.phrase = reading.phrase;
+  if (end->refusal.exhausted() && deps_.ledger != nullptr) {
+    const Candidate& candidate = attempt.candidate();
+    deps_.ledger->Note(candidate.provider->id,
+                       {std::string(reading.phrase), candidate.model, reading.needs_payment, wall});
   }
-  Drive(std::move(ended));
 }
 
 void CallState::OnAttemptIdle(Attempt&) {

@@ -4,6 +4,7 @@
 #define HOTEL_ROUTE_CALL_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -82,6 +83,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void Do(const decide::Finish& action);
 
   void NoteSkips();
+  void ReadWords(Attempt& attempt, decide::AttemptEnd* end);
   decide::Plan MakePlan() const;
 
   // What an attempt must hold (call_admission.cc).
@@ -106,6 +108,18 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void WriteBroken(const decide::TerminalAnswer& answer, Attempt& attempt);
   void WriteRefusal(const decide::TerminalAnswer& answer, Attempt& attempt);
   void WriteTerminal(const decide::TerminalAnswer& answer, const Attempt* attempt);
+
+  // The debug log (call_debug.cc).
+  class DebugLine;
+  bool Explains(std::string_view source) const;
+  void ExplainRoute() const;
+  void ExplainStart(const Attempt& attempt, Duration connect_timeout) const;
+  void ExplainEnd(const Attempt& attempt, const decide::AttemptEnd& end) const;
+  void ExplainRetryWait(int attempt) const;
+  void ExplainSlotWait(std::size_t candidates) const;
+  void ExplainRefusal(const Candidate& candidate, Refusal refusal, TimePoint retry_at) const;
+  void ExplainVerdict(const Attempt& attempt, const CircuitReport& report) const;
+  void ExplainFinish() const;
 
   // The log and the record (call_record.cc).
   void TellSkip(const Candidate& candidate, std::string_view why);

@@ -26,6 +26,7 @@ void CallState::Do(const decide::AskAdmission& action) {
   } else {
     Admission admission = deps_.breaker->TryAcquire(candidate.circuit(), now);
     if (!admission.admitted()) {
+      ExplainRefusal(candidate, admission.refusal, admission.retry_at);
       const bool capacity = admission.refusal == Refusal::kCapacity;
       AddSkip(candidate,
               capacity ? std::string_view("circuit capacity exhausted")
@@ -73,6 +74,7 @@ void CallState::Do(const decide::WaitForSlot& action) {
   };
   slot_wait_ = deps_.limiter->Wait(targets, deps_.loop->Now(), on_slot, seniority_);
   seniority_ = slot_wait_.seniority();
+  ExplainSlotWait(targets.size());
   if (slot_wait_.ready()) TakeSlot();
 }
 
@@ -93,6 +95,7 @@ void CallState::DropSlot() {
 void CallState::Do(const decide::SettleCircuit& action) {
   Attempt& attempt = At(action.attempt);
   attempt.record.breaker = attempt.permit.Report(action.report, deps_.loop->Now());
+  ExplainVerdict(attempt, action.report);
 }
 
 void CallState::EndSlot(Attempt& attempt, const decide::ReportVerdict& action, TimePoint now) {

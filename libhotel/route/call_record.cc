@@ -122,6 +122,7 @@ void CallState::Complete(const AnswerEnd& end, int status, std::string message,
   std::stable_sort(
       record_.attempts.begin(), record_.attempts.end(),
       [](const AttemptRecord& a, const AttemptRecord& b) { return a.attempt < b.attempt; });
+  ExplainFinish();
   if (deps_.log != nullptr) deps_.log->Record(record_);
   on_change_();
 }

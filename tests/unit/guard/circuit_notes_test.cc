@@ -178,7 +178,8 @@ TEST_CASE("circuit_breaker.unstable: once per window, with these members") {
   CHECK(Get(unstable[0].metadata, "opens") == Event::Value(std::int64_t{3}));
   CHECK(Get(unstable[0].metadata, "window") == Event::Value(std::string("24h")));
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].message == "circuit-breaker: model keeps reopening its circuit");
+  CHECK(notes[0].source == "circuit-breaker");
+  CHECK(notes[0].message == "model keeps reopening its circuit");
 }
 
 TEST_CASE("scope provider: the sentence names no model") {
@@ -205,7 +206,7 @@ TEST_CASE("log lines of a circuit's life") {
   f.breaker->Reset("id", "m", kNow + minutes(8));
   std::vector<std::string> lines;
   std::vector<LogNote> notes = f.events.TakeNotes();
-  for (const LogNote& note : notes) lines.push_back(note.message);
+  for (const LogNote& note : notes) lines.push_back(note.source + ": " + note.message);
   const std::string p = "circuit-breaker: ";
   CHECK(lines == std::vector<std::string>{
                      p + "model state=closed→open",

@@ -30,7 +30,8 @@ struct QuotaFixture : Fixture {
   }
   std::vector<std::string> Said() {
     std::vector<std::string> lines;
-    for (const LogNote& note : events.TakeNotes()) lines.push_back(note.message);
+    for (const LogNote& note : events.TakeNotes())
+      lines.push_back(note.source + ": " + note.message);
     return lines;
   }
 };
