@@ -19,6 +19,10 @@ enum class ProviderStatus {
   kOffline,      ///< its list was read once and cannot be read now
   kUnhealthy,    ///< its list was never read
 };
+inline constexpr ProviderStatus kProviderStatuses[] = {
+    ProviderStatus::kHealthy,  ProviderStatus::kConfigured, ProviderStatus::kStarting,
+    ProviderStatus::kDegraded, ProviderStatus::kRecovering, ProviderStatus::kCircuitOpen,
+    ProviderStatus::kOffline,  ProviderStatus::kUnhealthy,  ProviderStatus::kDisabled};
 /// "circuit_open", for programs. Static storage.
 const char* ProviderStatusName(ProviderStatus status) noexcept;
 /// "Circuit Open", for people. Static storage.

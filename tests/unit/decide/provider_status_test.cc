@@ -1,5 +1,6 @@
 #include "libhotel/decide/provider_status.h"
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ TEST_CASE("R80 a provider that is switched off is called so, whatever else is kn
 
 TEST_CASE("R80 every status has a word and a label of its own") {
   std::vector<std::string> seen;
-  for (int i = 0; i <= static_cast<int>(ProviderStatus::kUnhealthy); ++i) {
-    const auto status = static_cast<ProviderStatus>(i);
+  CHECK(std::size(kProviderStatuses) == static_cast<std::size_t>(ProviderStatus::kUnhealthy) + 1);
+  for (const ProviderStatus status : kProviderStatuses) {
     for (const std::string text : {ProviderStatusName(status), ProviderStatusLabel(status)}) {
       CHECK_FALSE(text.empty());
       for (const std::string& other : seen) CHECK(text != other);
