@@ -58,6 +58,8 @@ struct Options {
   // Parts to use instead of the standard ones; null = standard. They must outlive the hotel.
   EventSink* events = nullptr;
   RequestLog* log = nullptr;
+  /// Limits and charges whoever asks; none when it is null.
+  RequestGate* gate = nullptr;
   /// What is known about the quota of providers; asked when a circuit opens. Tell news to
   /// circuits().ApplyQuotaAdvice.
   const QuotaAdvisor* quota = nullptr;

@@ -18,6 +18,7 @@
 #include "hotel/inflight_limiter.h"
 #include "hotel/loop.h"
 #include "hotel/rate_limit.h"
+#include "hotel/request_gate.h"
 #include "hotel/request_log.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
@@ -148,8 +149,8 @@ class Router {
   virtual void EndAll() = 0;
 };
 
-/// The parts a router is made of; swap any of them. Every pointer must outlive the router; `events`
-/// and `log` may be null.
+/// The parts a router is made of; swap any of them. Every pointer must outlive the router;
+/// `events`, `log` and `gate` may be null.
 struct RouterDeps {
   const Clock* clock = nullptr;
   Loop* loop = nullptr;
@@ -162,6 +163,7 @@ struct RouterDeps {
   const SettingsSource* settings = nullptr;
   EventSink* events = nullptr;  ///< gets a note of every failover and skip, for logs
   RequestLog* log = nullptr;
+  RequestGate* gate = nullptr;  ///< may be null: nobody is limited or charged
   /// Names that stand for lists of targets. Without contradictions: a source once, no cycles.
   std::vector<VirtualModelSpec> virtual_models;
   /// Seed of backoff jitter and ids; the same seed and events give the same decisions.

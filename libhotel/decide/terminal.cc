@@ -231,6 +231,11 @@ TerminalAnswer ProviderNotFound(std::string_view provider) {
               fmt::format("provider not found: {}", Clip(provider)));
 }
 
+TerminalAnswer ProviderNotAllowed() {
+  return Make(403, ErrorCode::kProviderNotAllowed, ErrorKind::kAuth,
+              "virtual key does not have access to any provider for this model");
+}
+
 TerminalAnswer KeysUndecryptable(int count) {
   return Make(500, ErrorCode::kKeysUndecryptable, ErrorKind::kInternal,
               fmt::format("all {} candidate(s) failed key decryption (wrong master key?)", count));

@@ -44,6 +44,8 @@ TerminalAnswer BadRequest(std::string_view message);
 TerminalAnswer EndpointNotSupported(std::string_view requested_model, std::string_view path);
 /// The passthrough names no provider that is switched on.
 TerminalAnswer ProviderNotFound(std::string_view provider);
+/// The virtual key may use none of the providers that the name leads to.
+TerminalAnswer ProviderNotAllowed();
 /// All candidates of the route hold a key that the master key does not open.
 TerminalAnswer KeysUndecryptable(int count);
 

@@ -36,15 +36,21 @@ bool CallState::idle() const noexcept {
 
 void CallState::Begin() {
   if (finished()) return;
-  if (!peek_.ok()) return Refuse(decide::BadRequest(std::string(peek_.status().message())));
-  record_.requested_model = peek_->model;
-  record_.streaming = peek_->stream;
-
+  if (peek_.ok()) {
+    record_.requested_model = peek_->model;
+    record_.streaming = peek_->stream;
+  }
   settings_ = deps_.settings->Current();
+  if (deps_.gate != nullptr) pass_ = deps_.gate->Arrive(request_.key_id);
+  AskGate();
+}
+
+void CallState::FindRoute() {
+  if (!peek_.ok()) return Refuse(decide::BadRequest(std::string(peek_.status().message())));
   snapshot_ = deps_.groups->Snapshot();
   const TimePoint now = deps_.loop->Now();
-  route_ = Resolve({peek_->model, request_.endpoint}, *snapshot_, *settings_, *deps_.breaker,
-                   parts_->virtuals, now);
+  route_ = Resolve({peek_->model, request_.endpoint, request_.allowed_providers.get()}, *snapshot_,
+                   *settings_, *deps_.breaker, parts_->virtuals, now);
   ExplainRoute();
   NoteSkips();
   if (route_.refusal) return Refuse(*route_.refusal);
@@ -114,7 +120,8 @@ void CallState::ClientGone() {
 }
 
 void CallState::Shutdown() {
-  if (finished() || machine_ == nullptr) return;
+  if (finished()) return;
+  if (machine_ == nullptr) return RefuseShutdown();  // it waits at the gate
   Drive(decide::Shutdown{});
 }
 
@@ -197,6 +204,7 @@ void CallState::Do(const decide::ReportVerdict& action) {
   EndSlot(attempt, action, now);
   if (record.detail.empty() && action.kind != ErrorKind::kNone) record.detail = action.report.cause;
   record.usage = UsageOf(attempt);
+  AddCost(&record);
   record_.attempts.push_back(record);
   failure_untold_ = action.kind != ErrorKind::kNone;
   failed_at_ = now;

@@ -82,6 +82,11 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void Do(const decide::WaitForSlot& action);
   void Do(const decide::Finish& action);
 
+  // In front of the route (call_gate.cc).
+  void AskGate();
+  void RefuseAtGate(const GateAnswer& answer);
+
+  void FindRoute();
   void NoteSkips();
   void ReadWords(Attempt& attempt, decide::AttemptEnd* end);
   decide::Plan MakePlan() const;
@@ -126,6 +131,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void TellFailover();
   std::optional<TokenUsage> UsageOf(const Attempt& attempt);
   std::int64_t PromptEstimate();
+  void AddCost(AttemptRecord* record);
   void Complete(const AnswerEnd& end, int status, std::string message, const Attempt* attempt);
   void AddSkip(const Candidate& candidate, std::string_view detail, BreakerEffect effect,
                ErrorKind kind);
@@ -138,6 +144,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   std::uint64_t seed_;
   std::function<void()> on_change_;
 
+  std::unique_ptr<GatePass> pass_;  // until the end; null when nothing limits the request
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<const GroupSnapshot> snapshot_;
   Route route_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "libhotel/decide/token_cost.h"
 #include "libhotel/route/call.h"
 #include "libhotel/route/usage_estimate.h"
 #include "libhotel/wire/endpoints.h"
@@ -94,6 +95,15 @@ std::optional<TokenUsage> CallState::UsageOf(const Attempt& attempt) {
   return usage;
 }
 
+/// What it cost at the prices of its own model, for the attempt and for the request.
+void CallState::AddCost(AttemptRecord* record) {
+  if (!record->usage) return;
+  const Model* const model = snapshot_->FindModel(record->provider_id, record->model);
+  if (model == nullptr) return;
+  record->cost = decide::CostOf(*record->usage, model->prices);
+  if (record->cost) record_.cost = record_.cost.value_or(0) + *record->cost;
+}
+
 void CallState::Complete(const AnswerEnd& end, int status, std::string message,
                          const Attempt* attempt) {
   finished_->store(true, std::memory_order_release);
@@ -123,6 +133,8 @@ void CallState::Complete(const AnswerEnd& end, int status, std::string message,
       record_.attempts.begin(), record_.attempts.end(),
       [](const AttemptRecord& a, const AttemptRecord& b) { return a.attempt < b.attempt; });
   ExplainFinish();
+  if (pass_ != nullptr) pass_->Settle(record_, deps_.loop->Now(), deps_.clock->WallNow());
+  pass_.reset();
   if (deps_.log != nullptr) deps_.log->Record(record_);
   on_change_();
 }

@@ -328,6 +328,7 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.settings = settings_.get();
   deps.events = options.events;
   deps.log = options.log;
+  deps.gate = options.gate;
   deps.virtual_models = *std::move(virtual_models);
   deps.seed = base::RandomSeed();
   router_ = MakeRouter(deps);

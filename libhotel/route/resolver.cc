@@ -12,6 +12,7 @@ constexpr std::string_view kGroupPrefix = "hotel/";
 constexpr std::string_view kVersionPrefix = "/v1";
 constexpr std::string_view kOtherDialect = "does not speak this endpoint";
 constexpr std::string_view kOtherEmbedding = "another embedding model";
+constexpr std::string_view kNotAllowed = "not allowed for the virtual key";
 
 /// A member of a group that the router may use, breaker aside; null provider when it may not.
 struct Routable {
@@ -74,7 +75,10 @@ class RouteBuilder {
     if (Contains(route_, *provider, model)) return;
     const EngineSettings* own = &settings_.For(provider->routing_name);
     Candidate candidate{std::move(provider), std::move(model), own};
-    if (const std::string_view reason = Unfit(candidate); !reason.empty()) {
+    if (!wish_.Allows(*candidate.provider)) {
+      denied_ = true;
+      route_.unfit.push_back({std::move(candidate), kNotAllowed});
+    } else if (const std::string_view reason = Unfit(candidate); !reason.empty()) {
       route_.unfit.push_back({std::move(candidate), reason});
     } else if (const auto block = breaker_.Blocked(candidate.circuit(), now_)) {
       route_.skipped.push_back({std::move(candidate), *block});
@@ -89,6 +93,8 @@ class RouteBuilder {
     if (route_.candidates.empty() && route_.skipped.empty()) {
       if (undecryptable_ > 0) {
         route_.refusal = decide::KeysUndecryptable(undecryptable_);
+      } else if (denied_) {
+        route_.refusal = decide::ProviderNotAllowed();
       } else if (!route_.unfit.empty()) {
         route_.refusal = NobodySpeaks(wish_);
       }
@@ -118,6 +124,7 @@ class RouteBuilder {
   Route route_;
   std::optional<std::string> embedding_;
   int undecryptable_ = 0;
+  bool denied_ = false;
 };
 
 Route ResolveGroup(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
@@ -178,20 +185,27 @@ Route RefusedDirect(decide::TerminalAnswer refusal) {
 Route ResolveDirect(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings) {
   Named named = FindNamed(wish.name, snapshot);
   if (named.provider == nullptr) return RefusedDirect(decide::ModelNotFound(wish.name));
+  if (!wish.Allows(*named.provider)) return RefusedDirect(decide::ProviderNotAllowed());
   if (!wire::Speaks(named.provider->type, wish.endpoint)) return RefusedDirect(NobodySpeaks(wish));
   return RouteOfOne(std::move(named), settings);
 }
 
-Route ResolvePassthrough(std::string_view name, const GroupSnapshot& snapshot,
+Route ResolvePassthrough(const Wish& wish, const GroupSnapshot& snapshot,
                          const Settings& settings) {
-  auto provider = snapshot.FindProvider(name);
+  auto provider = snapshot.FindProvider(wish.name);
   if (provider == nullptr || !provider->enabled) {
-    return RefusedDirect(decide::ProviderNotFound(name));
+    return RefusedDirect(decide::ProviderNotFound(wish.name));
   }
+  if (!wish.Allows(*provider)) return RefusedDirect(decide::ProviderNotAllowed());
   return RouteOfOne({std::move(provider), std::string(kAnyModel)}, settings);
 }
 
 }  // namespace
+
+bool Wish::Allows(const Provider& provider) const {
+  return allowed == nullptr ||
+         std::find(allowed->begin(), allowed->end(), provider.id) != allowed->end();
+}
 
 std::optional<TimePoint> Route::earliest_retry() const {
   std::optional<TimePoint> earliest;
@@ -204,7 +218,7 @@ std::optional<TimePoint> Route::earliest_retry() const {
 Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
               const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now) {
   if (wish.endpoint == Endpoint::kPassthrough) {
-    return ResolvePassthrough(wish.name, snapshot, settings);
+    return ResolvePassthrough(wish, snapshot, settings);
   }
   if (base::StartsWith(wish.name, kGroupPrefix)) {
     return ResolveGroup(wish, snapshot, settings, breaker, now);

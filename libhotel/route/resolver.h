@@ -72,14 +72,17 @@ inline constexpr std::string_view kAnyModel = "*";
 struct Wish {
   std::string_view name;  ///< the request's model; for the passthrough a provider in routing form
   Endpoint endpoint = Endpoint::kChatCompletions;
+  const std::vector<std::string>* allowed = nullptr;  ///< ids of providers; null = all
+
+  bool Allows(const Provider& provider) const;
 };
 
 /// Resolves the name of `wish`: `hotel/<group>`, the source of a virtual model,
 /// `<provider>/<model>`, in this order; for the passthrough the provider, as a direct name. Leaves
-/// out who does not speak the endpoint's dialect and, for embeddings, models of another base name
-/// than the first one: their vectors do not compare (decisions, 10). Touches only its arguments
-/// (the turns of `virtuals` move on); the snapshot and the settings must outlive the candidates'
-/// use of `settings`. Any thread.
+/// out who is not allowed, who does not speak the endpoint's dialect and, for embeddings, models of
+/// another base name than the first one: their vectors do not compare (decisions, 10). Touches only
+/// its arguments (the turns of `virtuals` move on); the snapshot and the settings must outlive the
+/// candidates' use of `settings`. Any thread.
 Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
               const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now);
 

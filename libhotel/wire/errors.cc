@@ -183,6 +183,11 @@ std::string_view AnthropicErrorType(int status) noexcept {
   }
 }
 
+std::string ErrorBodyOfType(Dialect dialect, std::string_view type, std::string_view code,
+                            std::string_view message) {
+  return ErrorObject(dialect, type, code, message);
+}
+
 std::string ErrorBody(Dialect dialect, int status, std::string_view code,
                       std::string_view message) {
   const std::string_view type =

@@ -22,6 +22,9 @@ std::string_view AnthropicErrorType(int status) noexcept;
 /// dialect `{"type":"error","error":{"type":...,"message":...,"code":...}}`. `code` is the stable
 /// machine-readable word.
 std::string ErrorBody(Dialect dialect, int status, std::string_view code, std::string_view message);
+/// The same with a type that is not the status's.
+std::string ErrorBodyOfType(Dialect dialect, std::string_view type, std::string_view code,
+                            std::string_view message);
 
 /// The one event that ends a stream that is not whole, blank line included (R36-R38; decisions 10);
 /// "" in the plain dialect, where only a missing end can tell.
