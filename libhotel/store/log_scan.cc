@@ -1,7 +1,6 @@
 #include "libhotel/store/log_scan.h"
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -71,6 +70,11 @@ std::vector<Condition> ConditionsOf(const LogFilter& filter) {
 
 /// Collects the first rows of an order.
 class Picker {
+  // Here, since its type is deduced.
+  auto Order() const {
+    return [this](const LogPlace& a, const LogPlace& b) { return Before(a, b); };
+  }
+
  public:
   explicit Picker(const LogWish& wish)
       : newest_(wish.order == LogOrder::kNewestFirst),
@@ -78,8 +82,8 @@ class Picker {
         offset_(wish.offset) {}
 
   bool Before(const LogPlace& a, const LogPlace& b) const {
-    const auto order = std::pair(a.at, a.seq) <=> std::pair(b.at, b.seq);
-    return newest_ ? order > 0 : order < 0;
+    const bool less = a.at != b.at ? a.at < b.at : a.seq < b.seq;
+    return newest_ ? !less && (a.at != b.at || a.seq != b.seq) : less;
   }
   /// False when no row of the segment can be among those that are wanted.
   bool CanTake(const SegmentHead& head) const {
@@ -106,10 +110,6 @@ class Picker {
   }
 
  private:
-  std::function<bool(const LogPlace&, const LogPlace&)> Order() const {
-    return [this](const LogPlace& a, const LogPlace& b) { return Before(a, b); };
-  }
-
   const bool newest_;
   const std::size_t wanted_;
   const std::size_t offset_;
