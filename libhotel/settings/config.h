@@ -15,6 +15,7 @@
 #include "hotel/provider_check.h"
 #include "hotel/settings.h"
 #include "hotel/types.h"
+#include "hotel/virtual_key.h"
 #include "hotel/virtual_model.h"
 
 #include "libhotel/settings/layers.h"
@@ -56,6 +57,9 @@ struct ServerConfig {
 struct VirtualKeySpec {
   std::string name;
   Secret key;
+  KeyLimits limits;  ///< without providers
+  /// In routing form; nullopt = every provider.
+  std::optional<std::vector<std::string>> allowed_providers{};
 };
 
 /// Everything a file says, defaults filled in, references checked.

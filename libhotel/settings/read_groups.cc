@@ -1,4 +1,4 @@
-// The `failover_groups:` and `virtual_keys:` blocks.
+// The `failover_groups:` block.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -20,8 +20,6 @@ namespace hotel::settings {
 namespace {
 
 constexpr std::size_t kMaxGroupNameBytes = 128;
-constexpr std::size_t kMaxKeyNameBytes = 100;
-constexpr std::size_t kMaxKeyBytes = 1024;
 
 std::vector<std::string> ProviderNames(const ProviderSection& providers) {
   std::vector<std::string> names;
@@ -57,74 +55,6 @@ GroupSpec ReadGroup(Reader* reader, std::string name, const Node& node, const st
   }
   return group;
 }
-
-// The keys read so far, by the lines of their names and values.
-struct KeySection {
-  Reader* reader;
-  std::map<std::string, int> names;
-  std::map<std::string, int> values;
-
-  std::optional<std::string> ReadName(const Node& node, const std::string& path) {
-    std::optional<std::string> name = reader->NonEmpty(node, path, "a name for the key");
-    if (!name) return std::nullopt;
-    if (name->size() > kMaxKeyNameBytes || !IsCleanText(*name)) {
-      reader->Error(node.line, path,
-                    "is not a name; write 1 to 100 bytes without control characters");
-      return std::nullopt;
-    }
-    const auto [first, added] = names.emplace(*name, node.line);
-    if (added) return name;
-    reader->Error(
-        node.line, path,
-        fmt::format("is the name of the key in line {} too; choose another", first->second));
-    return std::nullopt;
-  }
-
-  // Never quotes the value.
-  std::optional<std::string> ReadValue(const Node& node, const std::string& path) {
-    std::optional<std::string> value = reader->NonEmpty(node, path, "the key that clients send");
-    if (!value) return std::nullopt;
-    if (value->size() > kMaxKeyBytes || !IsCleanText(*value)) {
-      reader->Error(node.line, path,
-                    "is not a key; write up to 1024 bytes without control characters or outer "
-                    "spaces");
-      return std::nullopt;
-    }
-    const auto [first, added] = values.emplace(*value, node.line);
-    if (added) return value;
-    reader->Error(
-        node.line, path,
-        fmt::format("is the same key as in line {}; every name needs its own", first->second));
-    return std::nullopt;
-  }
-
-  std::optional<VirtualKeySpec> Read(const Node& node, const std::string& path) {
-    static const std::vector<std::string> kKnown = {"name", "key"};
-    if (node.kind != Node::Kind::kMapping) {
-      reader->Error(node.line, path, "is not a key; write {name: dev, key: ...}");
-      return std::nullopt;
-    }
-    std::optional<std::string> name;
-    std::optional<std::string> value;
-    bool has_name = false;
-    bool has_value = false;
-    for (const Member* member : reader->Members(node, path)) {
-      if (member->key == "name") {
-        has_name = true;
-        name = ReadName(*member->value, Join(path, member->key));
-      } else if (member->key == "key") {
-        has_value = true;
-        value = ReadValue(*member->value, Join(path, member->key));
-      } else {
-        reader->UnknownKey(*member, path, kKnown);
-      }
-    }
-    if (!has_name) reader->Error(node.line, path, "has no name; write name: and a word for it");
-    if (!has_value) reader->Error(node.line, path, "has no key; write key: and what clients send");
-    if (!name || !value) return std::nullopt;
-    return VirtualKeySpec{*std::move(name), Secret(*std::move(value))};
-  }
-};
 
 }  // namespace
 
@@ -186,19 +116,6 @@ std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
     groups.push_back(ReadGroup(reader, std::move(name), *member->value, path, providers));
   }
   return groups;
-}
-
-std::vector<VirtualKeySpec> ReadVirtualKeys(Reader* reader, const Node& node) {
-  std::vector<VirtualKeySpec> keys;
-  if (node.kind == Node::Kind::kNull) return keys;
-  const auto items = reader->Items(node, "virtual_keys", "[{name: dev, key: \"${DEV_KEY}\"}]");
-  if (!items) return keys;
-  KeySection section{reader, {}, {}};
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    std::optional<VirtualKeySpec> key = section.Read(*(*items)[i], Join("virtual_keys", i));
-    if (key) keys.push_back(*std::move(key));
-  }
-  return keys;
 }
 
 }  // namespace hotel::settings
