@@ -14,6 +14,7 @@
 #include "hotel/cap_ledger.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/clock.h"
+#include "hotel/discovery.h"
 #include "hotel/dispatcher.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
@@ -120,7 +121,10 @@ std::unique_ptr<CapLedger> MakeCapLedger();
 std::unique_ptr<RateLimitClassifier> MakeRateLimitClassifier();
 
 /// The SQLite store: groups, providers, models and values set at run time in one file.
-class Store : public FailoverGroupStore, public ProviderStore, public SettingsStore {};
+class Store : public FailoverGroupStore,
+              public ProviderStore,
+              public SettingsStore,
+              public InventoryStore {};
 struct StoreOptions {
   /// The database file, created with mode 0600 when missing (its directories with 0700); or
   /// ":memory:" for a store that is gone when it is closed.

@@ -50,6 +50,17 @@ struct ProviderDiscovery {
   int suspect_scans = 0;                ///< listings in a row that lacked too much to be believed
 };
 
+/// A model as its provider lists it; what it does not say is empty, zero or without a value.
+struct ListedModel {
+  std::string model_id;
+  std::string name;
+  std::string owned_by;
+  std::int64_t context_length = 0;
+  std::int64_t max_output_tokens = 0;
+  ModelPrices prices;
+  ModelDetails details;
+};
+
 /// One changed field of a model.
 struct FieldChange {
   /// Nothing, tokens, dollars, text.
@@ -123,6 +134,51 @@ struct DiscoveryResult {
   std::size_t models_found = 0;  ///< in the listing
   ModelChanges models;
   GroupChanges groups;
+};
+
+/// What is kept of the scans of one provider.
+struct ProviderScan {
+  std::string provider_id;
+  WallTime checked_at{};
+  std::optional<WallTime> succeeded_at;
+  std::string last_error;  ///< "" when the last one succeeded
+  bool stale = false;      ///< see ProviderDiscovery::left_out
+  int suspect_scans = 0;   ///< in a row
+
+  friend bool operator==(const ProviderScan& a, const ProviderScan& b) {
+    return a.provider_id == b.provider_id && a.checked_at == b.checked_at &&
+           a.succeeded_at == b.succeeded_at && a.last_error == b.last_error && a.stale == b.stale &&
+           a.suspect_scans == b.suspect_scans;
+  }
+};
+
+/// What discovery writes. Threading, durability and errors as in FailoverGroupStore.
+class InventoryStore {
+ public:
+  virtual ~InventoryStore() = default;
+
+  /// Brings the rows of a provider in line with what it lists, in one transaction with the groups:
+  /// see DiscoveryResult. `may_disable`: models that are missing are counted, and disabled when
+  /// they are missing for the second time. `scan` is what is known of the scans before it;
+  /// it is brought up to date and kept. NotFound for an unknown provider, FailedPrecondition for
+  /// one with a fixed list.
+  virtual absl::StatusOr<DiscoveryResult> ApplyListing(const std::vector<ListedModel>& listing,
+                                                       bool may_disable, ProviderScan* scan) = 0;
+  /// Deletes models that discovery disabled before `before`, of these providers only, the longest
+  /// retired first, at most `most`; never what an operator disabled. Returns how many, and what
+  /// became of groups.
+  struct Pruned {
+    std::size_t models = 0;
+    GroupChanges groups;
+  };
+  virtual absl::StatusOr<Pruned> PruneModels(const std::vector<std::string>& provider_ids,
+                                             WallTime before, std::size_t most) = 0;
+  /// Brings all groups in line with the models (seed 000, "Auto-Generation").
+  virtual absl::StatusOr<GroupChanges> SyncGroups() = 0;
+
+  virtual absl::StatusOr<std::vector<ProviderScan>> ReadScans() = 0;
+  /// Writes the rows; those of providers that are gone are left out.
+  virtual absl::Status WriteScans(const std::vector<ProviderScan>& scans) = 0;
 };
 
 /// What routing asks of discovery. Thread-safe, never blocks.

@@ -101,6 +101,17 @@ struct Model {
   std::optional<WallTime> last_seen_at;  ///< in a listing; none = never: only a group names it
   int missing_scans = 0;                 ///< listings in a row that did not name it
   std::optional<WallTime> retired_at;    ///< switched off then, since listings left it out
+
+  friend bool operator==(const Model& a, const Model& b) {
+    return a.id == b.id && a.provider_id == b.provider_id && a.model_id == b.model_id &&
+           a.enabled == b.enabled && a.disabled_manually == b.disabled_manually &&
+           a.created_at == b.created_at && a.name == b.name && a.display_name == b.display_name &&
+           a.owned_by == b.owned_by && a.context_length == b.context_length &&
+           a.max_output_tokens == b.max_output_tokens && a.prices == b.prices &&
+           a.details == b.details && a.last_seen_at == b.last_seen_at &&
+           a.missing_scans == b.missing_scans && a.retired_at == b.retired_at;
+  }
+  friend bool operator!=(const Model& a, const Model& b) { return !(a == b); }
 };
 
 /// A member of a group: a model row and the operator's toggle for it.
@@ -237,8 +248,25 @@ struct ProviderPatch {
   std::optional<std::optional<std::vector<std::string>>> models;
 };
 
+/// A partial update: only the fields that hold a value change.
+struct ModelPatch {
+  std::optional<bool> enabled;                    ///< by an operator, see Model::disabled_manually
+  std::optional<std::string> display_name;        ///< 1-128 bytes
+  std::optional<std::int64_t> context_length;     ///< 256-2000000; a listing that says it wins
+  std::optional<std::int64_t> max_output_tokens;  ///< 1-128000; a listing that says it wins
+  /// Prices as an operator knows them; a listing does not change them. nullopt inside = unknown.
+  /// When all three become unknown the listing has its say again.
+  std::optional<std::optional<double>> input_price;
+  std::optional<std::optional<double>> output_price;
+  std::optional<std::optional<double>> cached_input_price;
+};
+
 /// Where providers and their models live. Threading, durability and errors as in
 /// FailoverGroupStore. Usually the same object.
+///
+/// What is switched on or off or deleted here tells on groups at once: one that an operator made
+/// (not UpsertGroup) is switched off below two routable members and on again at two, an auto group
+/// below two members is deleted.
 class ProviderStore {
  public:
   virtual ~ProviderStore() = default;
@@ -263,9 +291,14 @@ class ProviderStore {
                                                   const std::vector<std::string>& model_uuids) = 0;
   virtual absl::Status SetProviderEnabled(std::string_view provider_id, bool enabled) = 0;
   virtual absl::Status SetModelEnabled(std::string_view model_uuid, bool enabled) = 0;
-  /// Group entries that named it stay and are skipped. NotFound "model not found".
+  /// InvalidArgument for a value out of range, NotFound "model not found".
+  virtual absl::Status UpdateModel(std::string_view model_uuid, const ModelPatch& patch) = 0;
+  /// It leaves every group (decisions 10, "Pruning"). NotFound "model not found".
   virtual absl::Status DeleteModel(std::string_view model_uuid) = 0;
-  /// Removes the provider and its models; group entries that named them stay and are skipped.
+  /// As DeleteModel for several at once; ids that are no models are passed over. Returns how many
+  /// were deleted.
+  virtual absl::StatusOr<std::size_t> DeleteModels(const std::vector<std::string>& model_uuids) = 0;
+  /// Removes the provider and its models, from groups too.
   virtual absl::Status DeleteProvider(std::string_view provider_id) = 0;
 };
 

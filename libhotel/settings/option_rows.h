@@ -108,6 +108,12 @@ class Row {
     row.option_.view_of = paths;
     return row;
   }
+  /// A duration that may be written as a bare number of seconds.
+  Row Seconds() const {
+    Row row = *this;
+    row.option_.bare_seconds = true;
+    return row;
+  }
   Row GlobalOnly() const {
     Row row = *this;
     row.option_.per_provider = false;
@@ -126,6 +132,7 @@ std::vector<Option> FailoverRows();
 std::vector<Option> LimitRows();    ///< rate_limit, inflight_limiter
 std::vector<Option> TimeoutRows();  ///< timeouts, stream
 std::vector<Option> LogRows();
+std::vector<Option> DiscoveryRows();
 
 }  // namespace hotel::settings
 

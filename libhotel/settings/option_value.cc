@@ -62,7 +62,10 @@ absl::StatusOr<OptionValue> ParseNumber(const Option& option, std::string_view t
 }
 
 absl::StatusOr<OptionValue> ParseSpan(const Option& option, std::string_view text, bool flat) {
-  const std::optional<Duration> value = ParseDuration(text);
+  const bool bare = option.bare_seconds && !text.empty() &&
+                    std::all_of(text.begin(), text.end(), base::IsAsciiDigit);
+  const std::optional<Duration> value =
+      bare ? ParseDuration(std::string(text) + "s") : ParseDuration(text);
   if (!value) {
     if (!text.empty() && text.front() == '-' && ParseDuration(text.substr(1))) {
       return Invalid("is negative; write a duration " + RangeText(option, flat));

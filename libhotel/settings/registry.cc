@@ -10,7 +10,8 @@ namespace hotel::settings {
 const std::vector<Option>& Options() {
   static const std::vector<Option>* const options = [] {
     auto* rows = new std::vector<Option>;
-    for (const auto block : {BreakerRows, RetryRows, FailoverRows, LimitRows, TimeoutRows, LogRows}) {
+    for (const auto block : {BreakerRows, RetryRows, FailoverRows, LimitRows, TimeoutRows, LogRows,
+                             DiscoveryRows}) {
       for (const Option& row : block()) rows->push_back(row);
     }
     return rows;

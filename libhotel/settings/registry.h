@@ -54,6 +54,8 @@ struct Option {
   std::int64_t max = 0;
   /// `min` of the flat key.
   std::int64_t flat_min = 0;
+  /// kDuration: a bare number is seconds.
+  bool bare_seconds = false;
   /// Under the flat key, 0 stands for the built-in default (facts b, "<=0 -> ...").
   bool flat_zero_is_default = false;
   std::array<std::string_view, 3> words{};  ///< kChoice only

@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const StoreOption
   if (!connection.ok()) return connection.status();
   absl::Status migrated = Migrate(**connection, Migrations());
   if (!migrated.ok()) return migrated;
-  Writer writer{*std::move(connection), KeyRing(KeyCipher(options.master_key, key_format))};
+  Writer writer{*std::move(connection), KeyRing(KeyCipher(options.master_key, key_format)), {}};
   absl::StatusOr<std::int64_t> data_version = ReadDataVersion(*writer.connection);
   if (!data_version.ok()) return data_version.status();
   writer.data_version = *data_version;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,12 +20,14 @@
 
 #include "hotel/clock.h"
 #include "hotel/defaults.h"
+#include "hotel/discovery.h"
 #include "hotel/failover_group.h"
 #include "hotel/live_settings.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "libhotel/base/mutex.h"
+#include "libhotel/decide/group_sync.h"
 #include "libhotel/store/connection.h"
 #include "libhotel/store/key_cipher.h"
 #include "libhotel/store/key_ring.h"
@@ -55,18 +58,30 @@ class SqliteStore final : public Store {
                                           const std::vector<std::string>& model_uuids) override;
   absl::Status SetProviderEnabled(std::string_view provider_id, bool enabled) override;
   absl::Status SetModelEnabled(std::string_view model_uuid, bool enabled) override;
+  absl::Status UpdateModel(std::string_view model_uuid, const ModelPatch& patch) override;
   absl::Status DeleteModel(std::string_view model_uuid) override;
+  absl::StatusOr<std::size_t> DeleteModels(const std::vector<std::string>& model_uuids) override;
   absl::Status DeleteProvider(std::string_view provider_id) override;
 
   absl::StatusOr<std::vector<StoredSetting>> ReadSettings() override;
   absl::Status WriteSettings(const std::vector<StoredSetting>& put,
                              const std::vector<std::string>& erase) override;
 
+  absl::StatusOr<DiscoveryResult> ApplyListing(const std::vector<ListedModel>& listing,
+                                               bool may_disable, ProviderScan* scan) override;
+  absl::StatusOr<Pruned> PruneModels(const std::vector<std::string>& provider_ids, WallTime before,
+                                     std::size_t most) override;
+  absl::StatusOr<GroupChanges> SyncGroups() override;
+  absl::StatusOr<std::vector<ProviderScan>> ReadScans() override;
+  absl::Status WriteScans(const std::vector<ProviderScan>& scans) override;
+
  private:
   /// What a write works with; all of it belongs to the writer's lock.
   struct Writer {
     std::unique_ptr<Connection> connection;
     KeyRing keys;
+    /// Groups that UpsertGroup wrote: the file's, which syncs neither switch off nor on.
+    std::set<std::string> declared_groups;
     /// SQLite's `data_version` when the snapshot was built: moves when another process commits.
     std::int64_t data_version = 0;
   };
@@ -91,6 +106,9 @@ class SqliteStore final : public Store {
   absl::Status ApplyFixedModels(Writer& writer, const std::string& provider_id,
                                 const std::vector<std::string>& model_ids);
   absl::Status EnableAllModels(Writer& writer, const std::string& provider_id);
+  absl::Status ApplyGroupSync(Writer& writer, decide::SyncScope scope, GroupChanges* report);
+  /// What a change of models means for the groups there are.
+  absl::Status KeepFloors(Writer& writer);
 
   const Clock* const clock_;
   base::Mutex writer_mutex_;

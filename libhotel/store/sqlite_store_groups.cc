@@ -126,6 +126,7 @@ absl::StatusOr<std::string> SqliteStore::UpsertGroup(std::string_view display_mo
                           absl::StatusOr<std::optional<GroupRow>> before =
                               ReadGroupByName(connection, *name);
                           if (!before.ok()) return before.status();
+                          writer.declared_groups.insert(*name);
                           GroupRow after = before->value_or(GroupRow{});
                           after.display_model = *name;
                           after.members = *ids;

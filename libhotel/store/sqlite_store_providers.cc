@@ -27,8 +27,6 @@ namespace {
 
 absl::Status ProviderNotFound() { return absl::NotFoundError("provider not found"); }
 
-absl::Status ModelNotFound() { return absl::NotFoundError("model not found"); }
-
 /// AlreadyExists when another provider than `id` goes by that name in routing form.
 absl::Status CheckNameFree(Connection& connection, std::string_view id, std::string_view name) {
   absl::StatusOr<std::optional<ProviderRow>> holder =
@@ -117,8 +115,12 @@ absl::Status SqliteStore::ApplyProviderPatch(Writer& writer, const std::string& 
     status = store::UpdateProvider(connection, after, clock_->WallNow());
     if (!status.ok()) return status;
   }
-  return patch.models ? ApplyModelList(writer, id, (*before)->fixed_models, normalized->models)
-                      : absl::OkStatus();
+  if (patch.models) {
+    status = ApplyModelList(writer, id, (*before)->fixed_models, normalized->models);
+    if (!status.ok()) return status;
+  }
+  const bool routes_differ = patch.models || after.enabled != (*before)->enabled;
+  return routes_differ ? KeepFloors(writer) : absl::OkStatus();
 }
 
 absl::Status SqliteStore::ApplyModelList(Writer& writer, const std::string& provider_id,
@@ -167,8 +169,10 @@ absl::Status SqliteStore::ApplyProvider(Writer& writer, const ProviderSpec& spec
   }
   if (!status.ok()) return status;
   *id = after.id;
-  return ApplyModelList(writer, after.id, before->has_value() && (*before)->fixed_models,
-                        spec.models);
+  status =
+      ApplyModelList(writer, after.id, before->has_value() && (*before)->fixed_models, spec.models);
+  // A new provider is in no group.
+  return status.ok() && before->has_value() ? KeepFloors(writer) : status;
 }
 
 absl::Status SqliteStore::ApplyFixedModels(Writer& writer, const std::string& provider_id,
@@ -210,39 +214,6 @@ absl::Status SqliteStore::EnableAllModels(Writer& writer, const std::string& pro
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> SqliteStore::EnsureModel(std::string_view provider_id,
-                                                     std::string_view model_id) {
-  absl::StatusOr<std::string> wanted = NormalizeModelId(model_id);
-  if (!wanted.ok()) return wanted.status();
-  const std::string provider = base::Lower(provider_id);
-  std::string id;
-  auto snapshot = Write([&](Writer& writer) -> absl::Status {
-    Connection& connection = *writer.connection;
-    absl::StatusOr<std::optional<ProviderRow>> row = ReadProvider(connection, provider);
-    if (!row.ok()) return row.status();
-    if (!row->has_value()) return ProviderNotFound();
-    absl::StatusOr<std::vector<Model>> models = ReadModelsOf(connection, provider);
-    if (!models.ok()) return models.status();
-    for (const Model& model : *models) {
-      if (model.model_id != *wanted) continue;
-      id = model.id;
-      return absl::OkStatus();
-    }
-    if ((*row)->fixed_models) {
-      return absl::InvalidArgumentError(
-          fmt::format("provider '{}' has a fixed list of models, and '{}' is not in it",
-                      (*row)->name, *wanted));
-    }
-    Model model;
-    model.id = id = base::NewUuid();
-    model.provider_id = provider;
-    model.model_id = *wanted;
-    return InsertModel(connection, model, clock_->WallNow());
-  });
-  if (!snapshot.ok()) return snapshot.status();
-  return id;
-}
-
 absl::Status SqliteStore::SetProviderEnabled(std::string_view provider_id, bool enabled) {
   const std::string id = base::Lower(provider_id);
   return Write([&](Writer& writer) -> absl::Status {
@@ -251,39 +222,19 @@ absl::Status SqliteStore::SetProviderEnabled(std::string_view provider_id, bool 
            if (!row->has_value()) return ProviderNotFound();
            if ((*row)->enabled == enabled) return absl::OkStatus();
            (*row)->enabled = enabled;
-           return store::UpdateProvider(*writer.connection, **row, clock_->WallNow());
-         })
-      .status();
-}
-
-absl::Status SqliteStore::SetModelEnabled(std::string_view model_uuid, bool enabled) {
-  const std::string id = base::Lower(model_uuid);
-  return Write([&](Writer& writer) -> absl::Status {
-           absl::StatusOr<std::optional<Model>> model = ReadModel(*writer.connection, id);
-           if (!model.ok()) return model.status();
-           if (!model->has_value()) return ModelNotFound();
-           const bool stays = (*model)->enabled == enabled;
-           // Switching off what a list had switched off already makes it the operator's word.
-           if (stays && (*model)->disabled_manually == !enabled) return absl::OkStatus();
-           return UpdateModelEnabled(*writer.connection, id, enabled, true, clock_->WallNow());
-         })
-      .status();
-}
-
-absl::Status SqliteStore::DeleteModel(std::string_view model_uuid) {
-  const std::string id = base::Lower(model_uuid);
-  return Write([&](Writer& writer) -> absl::Status {
-           absl::StatusOr<std::optional<Model>> model = ReadModel(*writer.connection, id);
-           if (!model.ok()) return model.status();
-           if (!model->has_value()) return ModelNotFound();
-           return store::DeleteModel(*writer.connection, id);
+           absl::Status status =
+               store::UpdateProvider(*writer.connection, **row, clock_->WallNow());
+           return status.ok() ? KeepFloors(writer) : status;
          })
       .status();
 }
 
 absl::Status SqliteStore::DeleteProvider(std::string_view provider_id) {
   const std::string id = base::Lower(provider_id);
-  return Write([&](Writer& writer) { return store::DeleteProvider(*writer.connection, id); })
+  return Write([&](Writer& writer) -> absl::Status {
+           absl::Status status = store::DeleteProvider(*writer.connection, id);
+           return status.ok() ? KeepFloors(writer) : status;
+         })
       .status();
 }
 

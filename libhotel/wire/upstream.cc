@@ -103,12 +103,13 @@ void DropVersion(std::string* path) {
   }
 }
 
-// Rerank is not part of Cohere's compatibility API: it lives beside it, under a version of its own.
-void ToCohereNative(std::string* path) {
+// Neither rerank nor the list of models is part of Cohere's compatibility API: they live beside it,
+// under versions of their own.
+void ToCohereNative(std::string* path, std::string_view version) {
   constexpr std::string_view kCompatibility = "/compatibility";
   DropVersion(path);
   if (EndsWith(*path, kCompatibility)) path->resize(path->size() - kCompatibility.size());
-  path->append("/v2");
+  path->append(version);
 }
 
 // A NanoGPT subscription covers no images: they are bought at the address beside it.
@@ -126,6 +127,20 @@ void DropSubscription(std::string* path) {
 bool IsImage(Endpoint endpoint) noexcept {
   return endpoint == Endpoint::kImageGenerations || endpoint == Endpoint::kImageEdits ||
          endpoint == Endpoint::kImageVariations;
+}
+
+std::string PercentEncode(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (base::IsAsciiAlnum(c) || c == '-' || c == '.' || c == '_' || c == '~') {
+      encoded += c;
+    } else {
+      encoded.append("%").append(1, kHex[byte >> 4]).append(1, kHex[byte & 0xF]);
+    }
+  }
+  return encoded;
 }
 
 // Visible characters, spaces inside, and bytes above ASCII, which are some provider's business.
@@ -172,12 +187,29 @@ std::string UpstreamUrl(const Provider& provider, Endpoint endpoint) {
   if (provider.type == "azure") {
     url.path = "/openai/v1";
   } else if (provider.type == "cohere" && endpoint == Endpoint::kRerank) {
-    ToCohereNative(&url.path);
+    ToCohereNative(&url.path, "/v2");
   } else if (url.path.empty() || (type != nullptr && type->inserts_v1 && !HasVersion(url.path))) {
     url.path.append("/v1");
   }
   if (provider.type == "nanogpt" && IsImage(endpoint)) DropSubscription(&url.path);
   return url.origin + url.path + std::string(RowOf(endpoint).path) + url.query;
+}
+
+std::string ModelsUrl(const Provider& provider, std::string_view after) {
+  BaseUrl url = SplitBaseUrl(provider.base_url);
+  const ProviderType* type = FindProviderType(provider.type);
+  if (provider.type == "azure") {
+    url.path = "/openai/v1";
+  } else if (provider.type == "cohere") {
+    ToCohereNative(&url.path, "/v1");
+  } else if (url.path.empty() || (type != nullptr && type->inserts_v1 && !HasVersion(url.path))) {
+    url.path.append("/v1");
+  }
+  std::string result = url.origin + url.path + "/models" + url.query;
+  if (type == nullptr || type->auth != AuthStyle::kXApiKey) return result;
+  result.append(url.query.empty() ? "?" : "&").append("limit=1000");
+  if (!after.empty()) result.append("&after_id=").append(PercentEncode(after));
+  return result;
 }
 
 std::string PassthroughUrl(const Provider& provider, std::string_view target) {

@@ -36,6 +36,10 @@ std::vector<std::string_view> ProviderTypeNames();
 /// the passthrough.
 std::string UpstreamUrl(const Provider& provider, Endpoint endpoint);
 
+/// Where the provider lists its models. `after`: the id the page before ended with, "" for the
+/// first page; only Anthropic's lists have pages.
+std::string ModelsUrl(const Provider& provider, std::string_view after);
+
 /// base_url + `target` (a path with its leading slash, perhaps with a query) byte for byte: nothing
 /// is inserted; a query of the base stands in front of the target's.
 std::string PassthroughUrl(const Provider& provider, std::string_view target);

@@ -83,6 +83,11 @@ constexpr DefaultRow kDecisions2[] = {
     {"hedging.enabled", "false", "false"},
     {"hedging.delay", "4s", "4s"},
     {"log.retention", "0", "0"},
+    {"discovery.interval", "6h", "1h"},
+    {"discovery.on_startup", "true", "true"},
+    {"discovery.on_provider_create", "true", "true"},
+    {"discovery.recheck_interval", "60s", "60s"},
+    {"discovery.prune_days", "7", "7"},
 };
 
 TEST_CASE("The defaults of both profiles are those of decisions 2, and every option has them") {
@@ -241,11 +246,15 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
       {"CIRCUIT_BREAKER_FAILURE_THRESHOLD", "circuit_breaker.failure_threshold"},
       {"CIRCUIT_BREAKER_SUCCESS_THRESHOLD", "circuit_breaker.success_threshold"},
       {"CIRCUIT_BREAKER_TIMEOUT", "circuit_breaker.timeout"},
-      {"CIRCUIT_BREAKER_SLOW_CALL_THRESHOLD", "circuit_breaker.slow_call_threshold"}};
+      {"CIRCUIT_BREAKER_SLOW_CALL_THRESHOLD", "circuit_breaker.slow_call_threshold"},
+      {"CACHE_REFRESH_INTERVAL", "discovery.interval"},
+      {"PROVIDER_RECHECK_INTERVAL", "discovery.recheck_interval"}};
   std::map<std::string, std::string> found;
   for (const Option& option : Options()) {
     if (option.env.empty()) continue;
-    found[std::string(option.env)] = option.path.substr(std::string_view("resilience.").size());
+    constexpr std::string_view kBlock = "resilience.";
+    const bool inside = option.path.substr(0, kBlock.size()) == kBlock;
+    found[std::string(option.env)] = option.path.substr(inside ? kBlock.size() : 0);
   }
   CHECK(found == variables);
 }
@@ -382,10 +391,18 @@ TEST_CASE("server_error_retry_enabled is the last candidate's list, empty or its
   CHECK(settings.failover.last_candidate_statuses == StatusSet().AddCode(503));
 }
 
+TEST_CASE("R84 intervals of discovery may be bare seconds") {
+  const Option& recheck = *FindOption("discovery.recheck_interval");
+  CHECK(FormatOption(recheck, *ParseOption(recheck, "90", false)) == "1m30s");
+  CHECK(FormatOption(recheck, *ParseOption(recheck, "2m", false)) == "2m");
+  CHECK_FALSE(ParseOption(recheck, "86401", false).ok());
+  CHECK_FALSE(ParseOption(*FindOption("timeouts.ttft_timeout"), "90", false).ok());
+}
+
 TEST_CASE("Names below a block are listed once each") {
-  CHECK(OptionNames("", false) ==
-        std::vector<std::string>{"failover", "hedging", "inflight_limiter", "log", "rate_limit",
-                                 "resilience", "stream", "timeouts"});
+  CHECK(OptionNames("", false) == std::vector<std::string>{"discovery", "failover", "hedging",
+                                                           "inflight_limiter", "log", "rate_limit",
+                                                           "resilience", "stream", "timeouts"});
   CHECK(OptionNames("failover", false) ==
         std::vector<std::string>{"backoff", "enabled", "endpoints", "error_body", "exhaustion",
                                  "judge", "last_candidate_retry", "max_attempts",

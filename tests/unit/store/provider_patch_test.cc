@@ -142,13 +142,18 @@ TEST_CASE("a list of models given by a patch is the list, and one taken away lea
   CHECK_FALSE(world.store->Snapshot()->FindModel(a.id)->disabled_manually);
 }
 
-TEST_CASE("a deleted model leaves its group in place, without it") {
+TEST_CASE("decisions 10 a deleted model leaves every group, and one below two is switched off") {
   World world;
   const auto models = AddModels(*world.store, 2);
   const FailoverGroup group = Must(world.store->Create(GroupOf("g", models)));
   REQUIRE(world.store->DeleteModel(models[0]).ok());
   CHECK(world.store->Snapshot()->FindModel(models[0]) == nullptr);
-  CHECK(Must(world.store->Get(group.id)).entries.size() == 2);
+  const FailoverGroup after = Must(world.store->Get(group.id));
+  REQUIRE(after.entries.size() == 1);
+  CHECK(after.entries[0].model_uuid == models[1]);
+  CHECK_FALSE(after.group_enabled);
+  CHECK(after.floor_disabled_at.has_value());
+  CHECK_FALSE(after.auto_disabled_at.has_value());
   CHECK(absl::IsNotFound(world.store->DeleteModel(models[0])));
 }
 
