@@ -165,7 +165,9 @@ std::string Service::OnPlain(const Request& request, bool keep_alive) {
 void Service::AddPlainRoutes() {
   plain_.Get(std::string(kHealth), [](const Request&) { return TextReply(200, "OK"); });
   plain_.Get(std::string(kReady), [this](const Request&) {
-    return hotel_.load() == nullptr ? TextReply(503, "starting") : TextReply(200, "OK");
+    if (stopping_.load()) return readiness_->Check(Readiness::Phase::kStopping);
+    return readiness_->Check(hotel_.load() == nullptr ? Readiness::Phase::kStarting
+                                                      : Readiness::Phase::kServing);
   });
   plain_.Get(std::string(kMetrics), [this](const Request&) {
     if (metrics_ == nullptr) return NotFoundReply(wire::Dialect::kChat);

@@ -13,6 +13,7 @@
 #include "server/front.h"
 #include "server/httplib_bridge.h"
 #include "server/metrics.h"
+#include "server/readiness.h"
 #include "server/virtual_keys.h"
 #include "server/worker_pool.h"
 
@@ -37,9 +38,15 @@ class Service final : public RequestHandler {
     metrics_token_ = token;
   }
 
+  /// What answers /health/ready. Before the front serves; must outlive it.
+  void SetReadiness(Readiness* readiness) { readiness_ = readiness; }
+
   /// From here on requests are served; until then they are answered 503. `hotel` must outlive the
   /// front that calls this service, and this service's Close.
   void Open(Hotel* hotel) { hotel_.store(hotel); }
+
+  /// Running requests are served and /health/ready says that no more should be sent.
+  void BeginStop() { stopping_.store(true); }
 
   /// Reads no further large body and waits for the one that is being read. Before the hotel closes
   /// and behind the front's Stop: the clients of those that were not read are gone then.
@@ -63,9 +70,11 @@ class Service final : public RequestHandler {
   api::Handler* api_ = nullptr;
   const Metrics* metrics_ = nullptr;
   const LogStore* log_ = nullptr;
+  Readiness* readiness_ = nullptr;
   std::optional<api::AdminToken> metrics_token_;
   const long long started_;  ///< seconds since the epoch
   std::atomic<Hotel*> hotel_ = nullptr;
+  std::atomic<bool> stopping_ = false;
   HttplibBridge plain_;
   /// One thread, apart from those that answer health checks: reading a body takes a whole core.
   WorkerPool reader_{1};

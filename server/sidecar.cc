@@ -22,7 +22,9 @@
 #include "libhotel/base/strings.h"
 #include "libhotel/net/event_loop.h"
 #include "libhotel/observe/fan_out.h"
+#include "libhotel/observe/request_health.h"
 #include "libhotel/settings/config.h"
+#include "libhotel/store/backup.h"
 #include "server/api/admin_token.h"
 #include "server/api/handler.h"
 #include "server/command_line.h"
@@ -30,6 +32,7 @@
 #include "server/front.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "server/readiness.h"
 #include "server/service.h"
 #include "server/signals.h"
 #include "server/virtual_keys.h"
@@ -174,6 +177,8 @@ class Sidecar {
   std::atomic<Hotel*> ready_{nullptr};
   std::unique_ptr<LogStore> log_store_;
   std::unique_ptr<observe::LogFanOut> log_out_;
+  observe::RequestHealth health_{clock_.get()};
+  std::unique_ptr<Readiness> readiness_;
   api::Context api_context_;
   std::unique_ptr<api::Handler> api_;
   std::unique_ptr<LoopThread> loop_;  // carries clients and providers
@@ -224,7 +229,17 @@ absl::Status Sidecar::OpenRequestLog() {
   auto opened = OpenLogStore(std::move(options), clock_.get());
   if (!opened.ok()) return opened.status();
   log_store_ = std::move(*opened);
-  std::vector<RequestLog*> logs = {&metrics_};
+  readiness_ = std::make_unique<Readiness>(
+      [file = config_.server.data_dir + "/hotel.db"] {
+        return store::ProbeDatabase(file, Readiness::kLimit);
+      },
+      [this](const absl::Status& status) {
+        status.ok() ? log_.Info(kScope, "the database can be read again")
+                    : log_.Warn(kScope, "the database cannot be read", {{"reason", Text(status)}});
+      },
+      log_store_.get());
+  service_.SetReadiness(readiness_.get());
+  std::vector<RequestLog*> logs = {&metrics_, &health_};
   if (config_.server.store_requests) logs.push_back(log_store_.get());
   if (config_.server.log_requests) logs.push_back(&records_);
   log_out_ = std::make_unique<observe::LogFanOut>(logs);
@@ -274,6 +289,8 @@ absl::Status Sidecar::Start() {
   ready_.store(hotel_.get());
   api_context_.hotel = hotel_.get();
   api_context_.log = log_store_.get();
+  api_context_.app_log = &log_.lines();
+  api_context_.health = &health_;
   api_->Open(&api_context_);
   service_.Open(hotel_.get());
   log_.Info(
@@ -292,6 +309,7 @@ absl::Status Sidecar::Start() {
 void Sidecar::Stop(int signal) {
   const auto active = static_cast<std::int64_t>(hotel_->router().active_calls());
   log_.Info(kScope, "stopping", {{"signal", std::int64_t{signal}}, {"active", active}});
+  service_.BeginStop();
   feed_.Close();  // who listens would hold up the stop
   front_->StopAccepting();
   if (!front_->WaitIdle(config_.server.drain_timeout)) {

@@ -9,6 +9,9 @@
 #include "hotel/hotel.h"
 #include "hotel/log_store.h"
 
+#include "libhotel/observe/request_health.h"
+#include "server/app_log.h"
+
 namespace hotel::server::api {
 
 /// What stands in the configuration file: it can be read here and is changed there.
@@ -22,6 +25,8 @@ struct FileOwned {
 struct Context {
   Hotel* hotel = nullptr;
   LogStore* log = nullptr;
+  AppLog* app_log = nullptr;
+  const observe::RequestHealth* health = nullptr;
   FileOwned file;
   AddressPolicy addresses;
 };

@@ -86,6 +86,7 @@ std::vector<Route> ModelRoutes();
 std::vector<Route> SettingRoutes();
 std::vector<Route> LogRoutes();
 std::vector<Route> StatsRoutes();
+std::vector<Route> AppLogRoutes();
 std::vector<Route> EventRoutes();
 std::vector<Route> DocumentRoutes();
 

@@ -33,7 +33,7 @@ const std::vector<Route>& Routes() {
   static const std::vector<Route>* const routes = [] {
     auto* rows = new std::vector<Route>;
     for (const auto family : {CircuitRoutes, GroupRoutes, ProviderRoutes, ModelRoutes,
-                              SettingRoutes, LogRoutes, StatsRoutes, EventRoutes, DocumentRoutes}) {
+                              SettingRoutes, AppLogRoutes, LogRoutes, StatsRoutes, EventRoutes, DocumentRoutes}) {
       for (Route& row : family()) rows->push_back(std::move(row));
     }
     return rows;

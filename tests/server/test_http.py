@@ -15,9 +15,8 @@ class Paths(TestCase):
         self.gateway, self.upstreams = self.group(chat())
 
     def test_health(self):
-        for path in ("/health", "/health/ready"):
-            answer = self.gateway.request("GET", path, headers={"Authorization": None})
-            self.assertEqual((answer.status, answer.body), (200, b"OK"))
+        answer = self.gateway.request("GET", "/health", headers={"Authorization": None})
+        self.assertEqual((answer.status, answer.body), (200, b"OK"))
         answer = self.gateway.request("HEAD", "/health")
         self.assertEqual((answer.status, answer.headers["content-length"]), (200, "2"))
 

@@ -235,8 +235,11 @@ class Start(TestCase):
         lines = [json.loads(line) for line in hoteld.stderr().splitlines()]
         self.assertGreater(len(lines), 3)
         for line in lines:
+            self.assertLessEqual(set(line), {"time", "level", "source", "msg", "attrs"})
             self.assertLessEqual({"time", "level", "source", "msg"}, set(line))
-        self.assertIn("request", [line["source"] for line in lines])
+        (request,) = [line for line in lines if line["source"] == "request"]
+        attrs = request["attrs"]
+        self.assertEqual((attrs["model"], attrs["provider"], attrs["status"], attrs["stream"]), ("hotel/demo", "p1", 200, False))
 
 
 class Stop(TestCase):
