@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,10 +12,12 @@
 #include <argon2.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "libhotel/base/mutex.h"
 
 namespace hotel::store {
 namespace {
@@ -29,10 +32,10 @@ struct Derivation {
 };
 
 constexpr Derivation DerivationOf(KeyFormat format) {
-  return format == KeyFormat::kStored ? Derivation{3, 64 * 1024} : Derivation{1, 8};
+  return format == KeyFormat::kTransient ? Derivation{1, 8} : Derivation{3, 64 * 1024};
 }
 
-/// An AES-256 key that is wiped when it goes.
+/// 256 bits of key that are wiped when they go.
 struct DerivedKey {
   std::array<unsigned char, 32> bytes{};
   DerivedKey() = default;
@@ -63,6 +66,19 @@ absl::Status Derive(const Secret& master_key, const std::string& salt, KeyFormat
                                 argon2_error_message(code));
 }
 
+/// The key of one provider: HKDF-Expand of one block (RFC 5869, 2.3).
+absl::Status Expand(const DerivedKey& root, std::string_view provider_id, DerivedKey& out) {
+  std::string info = "libhotel provider key ";
+  info.append(provider_id);
+  info.push_back(1);
+  unsigned int size = 0;
+  const bool done =
+      HMAC(EVP_sha256(), root.bytes.data(), static_cast<int>(root.bytes.size()),
+           Bytes(std::string_view(info)), info.size(), out.bytes.data(), &size) != nullptr &&
+      size == out.bytes.size();
+  return done ? absl::OkStatus() : absl::InternalError("deriving the encryption key failed");
+}
+
 /// The bytes that are authenticated but not encrypted.
 std::string AssociatedData(KeyFormat format, std::string_view provider_id) {
   std::string data(1, static_cast<char>(format));
@@ -72,24 +88,72 @@ std::string AssociatedData(KeyFormat format, std::string_view provider_id) {
 
 using Context = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
+absl::Status NoRandom() { return absl::UnavailableError("the system's random source failed"); }
+
 absl::Status NoMasterKey(const char* consequence) {
   return absl::FailedPreconditionError(std::string("set MASTER_KEY ") + consequence);
 }
 
 }  // namespace
 
+/// What Argon2id gave, by salt.
+class KeyCipher::Roots {
+ public:
+  /// The salt that new keys are sealed with: that of the keys that are there.
+  absl::StatusOr<std::string> Salt() {
+    base::MutexLock lock(&mutex_);
+    if (salt_.empty() && !FillRandom(salt_, kSaltBytes)) {
+      salt_.clear();
+      return NoRandom();
+    }
+    return salt_;
+  }
+  void Adopt(const std::string& salt) {
+    base::MutexLock lock(&mutex_);
+    if (salt_.empty()) salt_ = salt;
+  }
+
+  /// The key of `provider_id`. Whoever comes while a root is derived waits for it.
+  absl::Status DeriveFor(std::string_view provider_id, const Secret& master_key,
+                         const std::string& salt, KeyFormat format, DerivedKey& out) {
+    base::MutexLock lock(&mutex_);
+    auto found = roots_.find(salt);
+    if (found == roots_.end()) {
+      // One salt is the rule; many come of a file that was put together by hand.
+      if (roots_.size() >= kMostRoots) roots_.clear();
+      auto root = std::make_unique<DerivedKey>();
+      if (absl::Status status = Derive(master_key, salt, format, *root); !status.ok()) {
+        return status;
+      }
+      found = roots_.emplace(salt, std::move(root)).first;
+    }
+    return Expand(*found->second, provider_id, out);
+  }
+
+ private:
+  static constexpr std::size_t kMostRoots = 64;
+
+  base::Mutex mutex_;
+  std::string salt_ HOTEL_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<DerivedKey>> roots_ HOTEL_GUARDED_BY(mutex_);
+};
+
 KeyCipher::KeyCipher(Secret master_key, KeyFormat format)
-    : master_key_(std::move(master_key)), format_(format) {}
+    : master_key_(std::move(master_key)), format_(format), roots_(std::make_unique<Roots>()) {}
+
+KeyCipher::~KeyCipher() = default;
+KeyCipher::KeyCipher(KeyCipher&&) noexcept = default;
 
 absl::StatusOr<SealedKey> KeyCipher::Seal(std::string_view provider_id, const Secret& key) const {
   if (master_key_.empty())
     return NoMasterKey("to store provider keys: they are encrypted under it");
   SealedKey sealed;
-  if (!FillRandom(sealed.salt, kSaltBytes) || !FillRandom(sealed.nonce, kNonceBytes)) {
-    return absl::UnavailableError("the system's random source failed");
-  }
+  if (!FillRandom(sealed.nonce, kNonceBytes)) return NoRandom();
+  absl::StatusOr<std::string> salt = roots_->Salt();
+  if (!salt.ok()) return salt.status();
+  sealed.salt = *std::move(salt);
   DerivedKey derived;
-  absl::Status status = Derive(master_key_, sealed.salt, format_, derived);
+  absl::Status status = roots_->DeriveFor(provider_id, master_key_, sealed.salt, format_, derived);
   if (!status.ok()) return status;
 
   const std::string associated = AssociatedData(format_, provider_id);
@@ -118,15 +182,19 @@ absl::StatusOr<Secret> KeyCipher::Open(std::string_view provider_id,
   if (master_key_.empty())
     return NoMasterKey("to the one the stored provider keys were sealed with");
   const std::string_view whole = sealed.ciphertext;
+  const KeyFormat format = whole.empty() ? KeyFormat() : static_cast<KeyFormat>(whole[0]);
+  const bool by_key = format == KeyFormat::kByKey && format_ == KeyFormat::kStored;
   if (whole.size() < 1 + kTagBytes || sealed.nonce.size() != kNonceBytes ||
-      sealed.salt.size() != kSaltBytes || static_cast<KeyFormat>(whole[0]) != format_) {
+      sealed.salt.size() != kSaltBytes || (format != format_ && !by_key)) {
     return absl::FailedPreconditionError("the provider key is stored in an unknown format");
   }
   DerivedKey derived;
-  absl::Status status = Derive(master_key_, sealed.salt, format_, derived);
+  absl::Status status =
+      by_key ? Derive(master_key_, sealed.salt, format, derived)
+             : roots_->DeriveFor(provider_id, master_key_, sealed.salt, format, derived);
   if (!status.ok()) return status;
 
-  const std::string associated = AssociatedData(format_, provider_id);
+  const std::string associated = AssociatedData(format, provider_id);
   const std::string_view body = whole.substr(1, whole.size() - 1 - kTagBytes);
   std::string tag(whole.substr(whole.size() - kTagBytes));
   std::string plain(body.size(), '\0');
@@ -154,7 +222,12 @@ absl::StatusOr<Secret> KeyCipher::Open(std::string_view provider_id,
         "the "
         "record was altered");
   }
+  if (!by_key) roots_->Adopt(sealed.salt);
   return key;
+}
+
+bool KeyCipher::IsCurrent(const SealedKey& sealed) const noexcept {
+  return !sealed.ciphertext.empty() && static_cast<KeyFormat>(sealed.ciphertext[0]) == format_;
 }
 
 }  // namespace hotel::store

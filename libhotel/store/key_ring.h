@@ -36,6 +36,9 @@ class KeyRing {
   /// memory) is tried again at the next call.
   OpenedKey Open(const std::string& name, const std::optional<SealedKey>& sealed);
 
+  /// False for a key that Seal would write in another format today.
+  bool IsCurrent(const SealedKey& sealed) const noexcept { return cipher_.IsCurrent(sealed); }
+
   /// Encrypts `key` under that name and remembers both forms. Errors as KeyCipher::Seal.
   absl::StatusOr<SealedKey> Seal(const std::string& name, const Secret& key);
 

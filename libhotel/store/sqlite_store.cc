@@ -18,6 +18,7 @@
 #include "libhotel/store/database_file.h"
 #include "libhotel/store/key_cipher.h"
 #include "libhotel/store/key_ring.h"
+#include "libhotel/store/key_upgrade.h"
 #include "libhotel/store/migrations.h"
 #include "libhotel/store/snapshot_loader.h"
 
@@ -46,6 +47,8 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const StoreOption
   absl::StatusOr<std::shared_ptr<const GroupSnapshot>> first =
       LoadSnapshot(*writer.connection, writer.keys, 1);
   if (!first.ok()) return first.status();
+  // What cannot be written now is read as it is, and tried again at the next start.
+  static_cast<void>(SealOldKeysAnew(*writer.connection, writer.keys));
   return std::unique_ptr<SqliteStore>(new SqliteStore(std::move(writer), clock, *std::move(first)));
 }
 

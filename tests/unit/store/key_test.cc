@@ -1,5 +1,7 @@
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hotel/defaults.h"
@@ -27,7 +29,7 @@ TEST_CASE("cipher: opens what it sealed, and never seals to the same bytes twice
     CHECK(one.salt.size() == 16);
     CHECK(one.ciphertext.size() == 1 + key.size() + 16);
     CHECK(one.nonce != two.nonce);
-    CHECK(one.salt != two.salt);
+    CHECK(one.salt == two.salt);
     CHECK(one.ciphertext != two.ciphertext);
   }
 }
@@ -61,10 +63,25 @@ TEST_CASE("cipher: another provider's id and any changed byte are refused") {
   }
 }
 
-TEST_CASE("cipher: the stored format is format 1 and does not mix with the transient one") {
+TEST_CASE("cipher: a salt is random, and that of the keys that are there is used on") {
+  const KeyCipher other(Secret(kMasterKey), KeyFormat::kTransient);
+  const SealedKey one = Must(CheapCipher().Seal("provider", Secret("sk")));
+  const SealedKey two = Must(other.Seal("provider", Secret("sk")));
+  CHECK(one.salt != two.salt);
+  CHECK(Must(other.Open("provider", one)) == Secret("sk"));
+  const KeyCipher later(Secret(kMasterKey), KeyFormat::kTransient);
+  CHECK(Must(later.Open("provider", one)) == Secret("sk"));
+  CHECK(Must(later.Seal("next", Secret("sk"))).salt == one.salt);
+  // Not that of a key which another master key sealed.
+  const KeyCipher wrong(Secret("another master key"), KeyFormat::kTransient);
+  REQUIRE_FALSE(wrong.Open("provider", one).ok());
+  CHECK(Must(wrong.Seal("next", Secret("sk"))).salt != one.salt);
+}
+
+TEST_CASE("cipher: the stored format is format 3 and does not mix with the transient one") {
   const KeyCipher stored(Secret(kMasterKey), KeyFormat::kStored);
   const SealedKey sealed = Must(stored.Seal("provider", Secret("sk")));
-  CHECK(sealed.ciphertext[0] == 1);
+  CHECK(sealed.ciphertext[0] == 3);
   CHECK(Must(stored.Open("provider", sealed)) == Secret("sk"));
   CHECK(absl::IsFailedPrecondition(CheapCipher().Open("provider", sealed).status()));
   const SealedKey cheap = Must(CheapCipher().Seal("provider", Secret("sk")));
@@ -80,7 +97,80 @@ TEST_CASE("the public factory seals files in the stored format") {
   auto store = Must(OpenSqliteStore(options, &clock));
   Must(store->UpsertProvider(SpecOf("a", "sk-a")));
   CHECK(RawDatabase(options.path).Value("SELECT hex(substr(encrypted_key, 1, 1)) FROM providers") ==
-        "01");
+        "03");
+}
+
+std::string FromHex(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+// What the program wrote that sealed each key under a salt of its own.
+constexpr char kOldId[] = "aaaaaaaa-0000-4000-8000-000000000001";
+constexpr char kOldKey[] =
+    "0160411ffbf313cf18f999a7a04aeb5e4bc191fc1cf23480524e0bb263ebc4bcad3fd069c144f920fa";
+constexpr char kOldKeyNonce[] = "40fddeae8c9ad47921d9d955";
+constexpr char kOldKeySalt[] = "8519f274c1b6b5df011739cd3aebd86c";
+constexpr char kOldProxy[] =
+    "016145c273b63cc28ac5ef6d70d8a36fafa9a251abd3ebb6f7752d08d43eb4508899c213fd0f9f84c7e9818ce28f2"
+    "d";
+constexpr char kOldProxyNonce[] = "d987c9638535800de8183cc2";
+constexpr char kOldProxySalt[] = "2c5f5e3bb290ad4dc065156516008880";
+
+TEST_CASE("cipher: keys of format 1 are read, and no longer written") {
+  const KeyCipher stored(Secret(kMasterKey), KeyFormat::kStored);
+  SealedKey old{FromHex(kOldKey), FromHex(kOldKeyNonce), FromHex(kOldKeySalt)};
+  CHECK(Must(stored.Open(kOldId, old)) == Secret("sk-of-an-earlier-version"));
+  CHECK_FALSE(stored.IsCurrent(old));
+  CHECK(absl::IsPermissionDenied(stored.Open("other", old).status()));
+  CHECK(absl::IsFailedPrecondition(CheapCipher().Open(kOldId, old).status()));
+  // One format does not open as the other.
+  old.ciphertext[0] = 3;
+  CHECK(absl::IsPermissionDenied(stored.Open(kOldId, old).status()));
+  SealedKey young = Must(stored.Seal(kOldId, Secret("sk")));
+  CHECK(stored.IsCurrent(young));
+  CHECK(young.salt != old.salt);
+  young.ciphertext[0] = 1;
+  CHECK(absl::IsPermissionDenied(stored.Open(kOldId, young).status()));
+}
+
+TEST_CASE("store: keys of format 1 are sealed anew when they are read, and nothing else changes") {
+  TempDir dir;
+  TestClock clock;
+  StoreOptions options;
+  options.path = dir.File("hotel.db");
+  options.master_key = Secret(kMasterKey);
+  Must(OpenSqliteStore(options, &clock)).reset();
+  RawDatabase raw(options.path);
+  raw.Run(std::string("INSERT INTO providers (id, name, routing_name, provider_type, base_url,"
+                      " encrypted_key, key_nonce, key_salt, encrypted_proxy, proxy_nonce,"
+                      " proxy_salt, created_at, updated_at) VALUES ('") +
+          kOldId + "', 'old', 'old', 'openai', 'https://a.test/v1', x'" + kOldKey + "', x'" +
+          kOldKeyNonce + "', x'" + kOldKeySalt + "', x'" + kOldProxy + "', x'" + kOldProxyNonce +
+          "', x'" + kOldProxySalt + "', '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z')");
+  const auto formats = [&raw] {
+    return raw.Value(
+        "SELECT hex(substr(encrypted_key, 1, 1)) || hex(substr(encrypted_proxy, 1, 1))"
+        " || (key_salt = proxy_salt) || updated_at FROM providers");
+  };
+  const auto check = [](const Store& store) {
+    const auto provider = store.Snapshot()->FindProvider("old");
+    CHECK(provider->key_state == KeyState::kReady);
+    CHECK(provider->api_key == Secret("sk-of-an-earlier-version"));
+    CHECK(provider->transport->proxy == Secret("http://user:pw@proxy.test:3128"));
+  };
+  // A master key that does not open them leaves them alone.
+  options.master_key = Secret("another master key of more than thirty-two characters");
+  CHECK(Must(OpenSqliteStore(options, &clock))->Snapshot()->FindProvider("old")->key_state ==
+        KeyState::kUndecryptable);
+  CHECK(formats() == "010102026-01-02T00:00:00.000Z");
+  options.master_key = Secret(kMasterKey);
+  check(*Must(OpenSqliteStore(options, &clock)));
+  CHECK(formats() == "030312026-01-02T00:00:00.000Z");
+  check(*Must(OpenSqliteStore(options, &clock)));
 }
 
 TEST_CASE("a store in memory takes keys without a master key") {
