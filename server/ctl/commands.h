@@ -36,6 +36,10 @@ void AddReset(CLI::App* app, Command* chosen);
 void AddLogs(CLI::App* app, Command* chosen);
 void AddSettings(CLI::App* app, Command* chosen);
 void AddEvents(CLI::App* app, Command* chosen);
+void AddProviders(CLI::App* app, Command* chosen);
+void AddModels(CLI::App* app, Command* chosen);
+void AddStats(CLI::App* app, Command* chosen);
+void AddLines(CLI::App* app, Command* chosen);
 
 /// A member of an answer as a cell: strings bare, null and absent as "-".
 std::string Cell(const Json& json, const char* name);

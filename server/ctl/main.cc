@@ -10,9 +10,41 @@
 #include "hotel/hotel.h"
 
 #include "libhotel/base/strings.h"
+#include "server/ctl/backup.h"
 #include "server/ctl/classify.h"
 #include "server/ctl/commands.h"
+#include "server/ctl/completion.h"
 #include "server/ctl/table.h"
+
+namespace {
+
+/// Says what went wrong, one line for each thing; the exit status.
+int Ended(const absl::Status& status) {
+  if (status.ok()) return 0;
+  const std::string message(status.message());
+  for (const auto line : hotel::base::Split(message, '\n')) {
+    std::cerr << "hotelctl: " << hotel::ctl::Printable(line) << '\n';
+  }
+  return 1;
+}
+
+void AddCompletion(CLI::App* app, hotel::ctl::OfflineCommand* chosen) {
+  auto* const command =
+      app->add_subcommand("completion", "Write the completion of a shell (offline)");
+  const auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  command->callback([app, chosen, shell] {
+    *chosen = [app, shell](std::ostream& out) {
+      out << (*shell == "bash" ? hotel::ctl::BashCompletion(*app)
+                               : hotel::ctl::ZshCompletion(*app));
+      return absl::OkStatus();
+    };
+  });
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("The operator's tool of hoteld", "hotelctl");
@@ -25,10 +57,17 @@ int main(int argc, char** argv) {
   app.add_flag("--json", asked.json, "The sidecar's answers as they are, for programs");
   app.fallthrough();
   hotel::ctl::Command chosen;
-  for (const auto add : {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset,
-                         hotel::ctl::AddLogs, hotel::ctl::AddSettings, hotel::ctl::AddEvents}) {
+  for (const auto add :
+       {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset, hotel::ctl::AddLogs,
+        hotel::ctl::AddSettings, hotel::ctl::AddEvents, hotel::ctl::AddProviders,
+        hotel::ctl::AddModels, hotel::ctl::AddStats, hotel::ctl::AddLines}) {
     add(&app, &chosen);
   }
+
+  hotel::ctl::OfflineCommand offline;
+  hotel::ctl::AddBackup(&app, &offline);
+  hotel::ctl::AddRestore(&app, &offline);
+  AddCompletion(&app, &offline);
 
   double max_wait = 60;
   CLI::App* const classify = app.add_subcommand("classify", "Show how refusals are read (offline)");
@@ -55,6 +94,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   signal(SIGPIPE, SIG_IGN);
+  if (offline) return Ended(offline(std::cout));
   if (chosen) {
     if (const char* token = std::getenv("ADMIN_TOKEN"); asked.token.empty() && token != nullptr) {
       asked.token = token;
@@ -65,14 +105,7 @@ int main(int argc, char** argv) {
     }
     hotel::ctl::Session session{hotel::ctl::Remote(asked.url, hotel::Secret(asked.token)),
                                 asked.json, std::cout};
-    const absl::Status status = chosen(session);
-    if (status.ok()) return 0;
-    const std::string message(status.message());
-    // One line for each thing that is wrong.
-    for (const auto line : hotel::base::Split(message, '\n')) {
-      std::cerr << "hotelctl: " << hotel::ctl::Printable(line) << '\n';
-    }
-    return 1;
+    return Ended(chosen(session));
   }
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);

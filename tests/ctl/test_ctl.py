@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -27,6 +28,46 @@ def close(expected, actual):
     if expected is None or actual is None:
         return expected == actual
     return abs(expected - actual) <= max(1000, 0.02 * expected)
+
+
+def complete(*words):
+    """What bash offers in the place of the last word."""
+    script = run("completion", "bash").stdout + """
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_hotelctl
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=LIMIT, check=True)
+    return done.stdout.split()
+
+
+class Completion(unittest.TestCase):
+    def test_both_scripts_are_well_formed(self):
+        for shell in ("bash", "zsh"):
+            script = run("completion", shell).stdout
+            self.assertIn("_hotelctl", script)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script, text=True, timeout=LIMIT, check=True)
+
+    def test_commands_are_completed(self):
+        commands = [word for word in complete("hotelctl", "") if not word.startswith("-")]
+        shown = run("--help").stdout.partition("Subcommands:")[2]
+        self.assertEqual(commands, [line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2] != " "])
+        self.assertIn("circuits", commands)
+        self.assertEqual(complete("hotelctl", "cir"), ["circuits"])
+        self.assertEqual(complete("hotelctl", "settings", "se"), ["set"])
+
+    def test_options_are_completed_behind_their_command(self):
+        self.assertEqual(complete("hotelctl", "reset", "--pro"), ["--provider"])
+        self.assertEqual(complete("hotelctl", "--json", "reset", "--gr"), ["--group"])
+        self.assertEqual(complete("hotelctl", "logs", "--attempt-st"), ["--attempt-status"])
+        self.assertEqual(complete("hotelctl", "circuits", "--attempt-st"), [])
+        self.assertEqual(complete("hotelctl", "circuits", "--tok"), ["--token"])
+        self.assertEqual(complete("hotelctl", "logs", "--model", "x", "--st"), ["--status"])
+
+    def test_an_unknown_shell_is_refused(self):
+        self.assertEqual(run("completion", "fish").returncode, 2)
 
 
 class Arguments(unittest.TestCase):
