@@ -202,7 +202,8 @@ void Client::Dispatch() {
                   std::string(head_.path()),
                   std::move(head_.headers),
                   {held, &held->bytes},
-                  head_.target};
+                  head_.target,
+                  peer_};
   if (proxied_) {
     host_->handler().OnRequest(std::move(request), MakeResponder());
   } else {

@@ -37,6 +37,7 @@ struct Request {
   /// Never null. Counts against FrontOptions::max_buffered_bytes as long as somebody holds it.
   std::shared_ptr<const std::string> body;
   std::string target;  ///< as sent: the path, and the query with its question mark
+  std::string peer{};  ///< address of the client, without port
 };
 
 /// Where the answer to one proxied request goes. Loop thread only; calls return at once, nothing

@@ -8,6 +8,7 @@
 #include "libhotel/wire/endpoints.h"
 #include "server/late_call.h"
 #include "server/passthrough.h"
+#include "server/presented_key.h"
 #include "server/replies.h"
 
 namespace hotel::server {
@@ -85,9 +86,8 @@ bool Allows(std::string_view allow, std::string_view method) {
 
 }  // namespace
 
-Service::Service(const VirtualKeys* keys, bool require_key)
-    : keys_(keys),
-      require_key_(require_key),
+Service::Service(bool require_key)
+    : require_key_(require_key),
       started_(std::chrono::duration_cast<std::chrono::seconds>(
                    std::chrono::system_clock::now().time_since_epoch())
                    .count()),
@@ -95,8 +95,37 @@ Service::Service(const VirtualKeys* keys, bool require_key)
   AddPlainRoutes();
 }
 
-bool Service::MayEnter(const HeaderList& headers) const {
-  return !require_key_ || keys_->Find(PresentedKey(headers));
+std::optional<Reply> Service::RefuseCaller(const RequestHead& head, std::string_view path) {
+  Hotel* const hotel = hotel_.load();
+  if (hotel == nullptr) {
+    return OnError({503, decide::ErrorCode::kStarting, "the sidecar is starting; retry shortly"},
+                   path);
+  }
+  const wire::Dialect dialect = ErrorDialect(path);
+  // By address first: guessing keys must not cost more than it gains.
+  if (auto headers =
+          keys_->RefuseAddress(head.peer, hotel->settings().Current()->global.client_limits,
+                               std::chrono::steady_clock::now())) {
+    Reply reply =
+        ErrorReply(dialect, 429, decide::ErrorCode::kRateLimitExceeded, "rate limit exceeded");
+    for (Header& header : *headers) reply.headers.push_back(std::move(header));
+    return reply;
+  }
+  if (!require_key_ || Keys::Find(*keys_->store().Snapshot(), head.headers) != nullptr) {
+    return std::nullopt;
+  }
+  return InvalidKeyReply(dialect);
+}
+
+bool Service::SetCaller(const Request& request, RouteRequest* route) const {
+  route->client_ip = request.peer;
+  const auto keys = keys_->store().Snapshot();
+  const VirtualKey* const key = Keys::Find(*keys, request.headers);
+  if (key == nullptr) return !require_key_;
+  route->key_name = key->spec.name;
+  route->key_id = key->id;
+  route->allowed_providers = key->spec.limits.providers;
+  return true;
 }
 
 std::optional<Reply> Service::RefuseScrape(const RequestHead& head) {
@@ -110,17 +139,15 @@ std::optional<Reply> Service::RefuseScrape(const RequestHead& head) {
 Admission Service::OnHead(const RequestHead& head, std::string_view path) {
   if (api_ != nullptr && api::Owns(path)) return api_->OnHead(head, path);
   const wire::Dialect dialect = ErrorDialect(path);
-  if (WantsKey(path) && !MayEnter(head.headers)) return {InvalidKeyReply(dialect)};
+  if (WantsKey(path)) {
+    if (auto refusal = RefuseCaller(head, path)) return {std::move(refusal)};
+  }
   if (path == kMetrics) {
     if (auto refusal = RefuseScrape(head)) return {std::move(refusal)};
   }
   const std::optional<Place> place = FindPlace(path);
   if (!place) return {NotFoundReply(dialect)};
   if (!Allows(place->allow, head.method)) return {MethodNotAllowedReply(dialect, place->allow)};
-  if (WantsKey(path) && hotel_.load() == nullptr) {
-    return {OnError({503, decide::ErrorCode::kStarting, "the sidecar is starting; retry shortly"},
-                    path)};
-  }
   if (IsPassthrough(path)) {
     if (const auto error = CheckPassthrough(head)) return {OnError(*error, path)};
   }
@@ -140,7 +167,13 @@ void Service::OnRequest(Request request, std::shared_ptr<Responder> responder) {
   route.body = std::move(request.body);
   route.content_type = FindHeader(request.headers, "content-type");
   route.idempotency_key = FindHeader(request.headers, "idempotency-key");
-  if (!keys_->empty()) route.key_name = keys_->Find(PresentedKey(request.headers)).value_or("");
+  if (!SetCaller(request, &route)) {
+    // The key was taken away while the body came.
+    Reply refusal = InvalidKeyReply(ErrorDialect(request.path));
+    responder->Begin(refusal.status, refusal.headers, false);
+    responder->WriteWhole(std::move(refusal.body));
+    return responder->End();
+  }
   Hotel* const hotel = hotel_.load();
   auto sink = std::make_shared<AnswerSink>(responder);
   // A passthrough is not looked into.

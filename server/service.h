@@ -12,9 +12,9 @@
 #include "server/api/handler.h"
 #include "server/front.h"
 #include "server/httplib_bridge.h"
+#include "server/keys.h"
 #include "server/metrics.h"
 #include "server/readiness.h"
-#include "server/virtual_keys.h"
 #include "server/worker_pool.h"
 
 namespace hotel::server {
@@ -22,8 +22,11 @@ namespace hotel::server {
 /// Routes requests to the hotel.
 class Service final : public RequestHandler {
  public:
-  /// `require_key`: /v1 and /p want a virtual key. `keys` must outlive the service.
-  Service(const VirtualKeys* keys, bool require_key);
+  /// `require_key`: /v1 and /p want a virtual key.
+  explicit Service(bool require_key);
+
+  /// Who may call. Before the front serves; must outlive it.
+  void SetKeys(Keys* keys) { keys_ = keys; }
 
   /// What answers under /api; without it nothing does. Before the front serves; must outlive it.
   void SetApi(api::Handler* api) { api_ = api; }
@@ -58,14 +61,16 @@ class Service final : public RequestHandler {
   Reply OnError(const RequestError& error, std::string_view path) override;
 
  private:
-  /// The caller may use /v1 and /p.
-  bool MayEnter(const HeaderList& headers) const;
+  /// The reason to refuse the caller of /v1 and /p, if there is one (facts o).
+  std::optional<Reply> RefuseCaller(const RequestHead& head, std::string_view path);
+  /// Says in `route` who asks; false when that must be known and is not.
+  bool SetCaller(const Request& request, RouteRequest* route) const;
   /// The reason to refuse the caller of /metrics, if there is one.
   std::optional<Reply> RefuseScrape(const RequestHead& head);
   /// Registers what is answered without the router's loop.
   void AddPlainRoutes();
 
-  const VirtualKeys* const keys_;
+  Keys* keys_ = nullptr;
   const bool require_key_;
   api::Handler* api_ = nullptr;
   const Metrics* metrics_ = nullptr;

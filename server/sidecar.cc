@@ -30,12 +30,12 @@
 #include "server/command_line.h"
 #include "server/data_dir.h"
 #include "server/front.h"
+#include "server/keys.h"
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/readiness.h"
 #include "server/service.h"
 #include "server/signals.h"
-#include "server/virtual_keys.h"
 
 namespace hotel::server {
 namespace {
@@ -48,6 +48,10 @@ constexpr std::size_t kWeakMasterKey = 32;
 /// For everybody who forgot to make one: nothing else would tell why no key works.
 constexpr const char* kNoVirtualKeys =
     "no virtual_keys are configured: every request under /v1 will be answered 401";
+/// What is lost then is what LogStoreOptions say; nothing else waits in memory.
+constexpr const char* kLastRunCut =
+    "the last run did not come to its end: nothing that was acknowledged is lost, but rows of the "
+    "request log from its last second may be";
 
 std::string Text(const absl::Status& status) { return std::string(status.message()); }
 
@@ -131,8 +135,7 @@ class Sidecar {
         log_(LogOptionsFrom(settings::ProcessEnv())),
         records_(&log_),
         events_(&log_),
-        keys_(config_.virtual_keys),
-        service_(&keys_, config_.server.require_virtual_key) {
+        service_(config_.server.require_virtual_key) {
     api_context_.addresses = config_.server.addresses;
     api_context_.file.file = line_.config;
     for (const auto& provider : config_.providers) {
@@ -144,7 +147,11 @@ class Sidecar {
   }
 
   int Run() {
+    WatchStopSignals([this](int signal) {
+      log_.Info(kScope, "stopped before the start was done", {{"signal", std::int64_t{signal}}});
+    });
     if (const auto status = Start(); !status.ok()) {
+      EndOfStart();  // what the watch would call is about to go
       log_.Error(kScope, Text(status));
       if (front_ != nullptr) front_->Stop();
       return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
@@ -170,12 +177,12 @@ class Sidecar {
   api::EventFeed feed_;
   Metrics metrics_;
   observe::FanOut event_out_{{&events_, &feed_, &metrics_}};
-  const VirtualKeys keys_;
   Service service_;
   Fd lock_;
   const std::unique_ptr<Clock> clock_ = MakeSystemClock();
   std::atomic<Hotel*> ready_{nullptr};
   std::unique_ptr<LogStore> log_store_;
+  std::unique_ptr<Keys> keys_;
   std::unique_ptr<observe::LogFanOut> log_out_;
   observe::RequestHealth health_{clock_.get()};
   std::unique_ptr<Readiness> readiness_;
@@ -256,13 +263,15 @@ absl::Status Sidecar::Start() {
   auto lock = LockDataDir(server.data_dir);
   if (!lock.ok()) return lock.status();
   lock_ = std::move(*lock);
+  if (HasRunMark(lock_)) log_.Warn(kScope, kLastRunCut);
   auto master_key = ReadMasterKey();
   if (!master_key.ok()) return master_key.status();
   if (auto opened = OpenApi(); !opened.ok()) return opened;
   if (auto opened = OpenRequestLog(); !opened.ok()) return opened;
-  if (server.require_virtual_key && keys_.empty()) {
-    log_.Warn(kScope, kNoVirtualKeys);
-  }
+  auto keys = Keys::Open(server.data_dir + "/hotel.db", clock_.get());
+  if (!keys.ok()) return keys.status();
+  keys_ = *std::move(keys);
+  service_.SetKeys(keys_.get());
 
   auto loop = StartEventLoop();
   if (!loop.ok()) return loop.status();
@@ -280,15 +289,28 @@ absl::Status Sidecar::Start() {
   options.master_key = std::move(*master_key);
   options.events = &event_out_;
   options.log = log_out_.get();
+  options.gate = &keys_->gate();
   options.loop = loop_->loop();
+  options.discover_models = true;
   // The share of the descriptors that is not for clients.
   options.max_upstream_connections = front_options.max_proxied;
   auto hotel = Hotel::Open(std::move(options));
   if (!hotel.ok()) return hotel.status();
   hotel_ = std::move(*hotel);
+  if (auto applied = keys_->ApplyFile(config_.virtual_keys, *hotel_->groups().Snapshot());
+      !applied.ok()) {
+    return applied;
+  }
+  if (server.require_virtual_key && keys_->store().Snapshot()->keys().empty()) {
+    log_.Warn(kScope, kNoVirtualKeys);
+  }
+  SetRunMark(lock_);
+  EndOfStart();
   ready_.store(hotel_.get());
   api_context_.hotel = hotel_.get();
   api_context_.log = log_store_.get();
+  api_context_.keys = &keys_->store();
+  api_context_.key_gate = &keys_->gate();
   api_context_.app_log = &log_.lines();
   api_context_.health = &health_;
   api_->Open(&api_context_);
@@ -321,8 +343,10 @@ void Sidecar::Stop(int signal) {
   front_->Stop();
   service_.Close();
   hotel_->Close();
+  keys_->gate().Close();
   log_store_->Close();
   loop_->Stop();
+  ClearRunMark(lock_);
   log_.Info(kScope, "stopped");
 }
 

@@ -29,6 +29,8 @@ std::string_view TypeName(FieldType type) {
       return "true or false";
     case FieldType::kInteger:
       return "a whole number";
+    case FieldType::kNumber:
+      return "a number";
     case FieldType::kStrings:
       return "an array of strings";
     case FieldType::kToggles:
@@ -46,6 +48,8 @@ bool Fits(const Field& field, const Json& value) {
       return value.is_boolean();
     case FieldType::kInteger:
       return value.is_number_integer();
+    case FieldType::kNumber:
+      return value.is_number();
     case FieldType::kStrings:
       return value.is_array() && std::all_of(value.begin(), value.end(),
                                              [](const Json& each) { return each.is_string(); });

@@ -7,7 +7,9 @@
 
 #include "hotel/defaults.h"
 #include "hotel/hotel.h"
+#include "hotel/key_store.h"
 #include "hotel/log_store.h"
+#include "hotel/request_gate.h"
 
 #include "libhotel/observe/request_health.h"
 #include "server/app_log.h"
@@ -25,6 +27,8 @@ struct FileOwned {
 struct Context {
   Hotel* hotel = nullptr;
   LogStore* log = nullptr;
+  KeyStore* keys = nullptr;
+  KeyGate* key_gate = nullptr;
   AppLog* app_log = nullptr;
   const observe::RequestHealth* health = nullptr;
   FileOwned file;

@@ -22,6 +22,9 @@ Json Schema(const Field& field) {
     case FieldType::kInteger:
       schema["type"] = "integer";
       break;
+    case FieldType::kNumber:
+      schema["type"] = "number";
+      break;
     case FieldType::kStrings:
       schema["type"] = "array";
       schema["items"]["type"] = "string";
@@ -99,6 +102,7 @@ std::string FieldText(const Field& field) {
   const std::string type = field.type == FieldType::kString    ? "string"
                            : field.type == FieldType::kBool    ? "boolean"
                            : field.type == FieldType::kInteger ? "integer"
+                           : field.type == FieldType::kNumber  ? "number"
                            : field.type == FieldType::kStrings ? "array of strings"
                                                                : "object of booleans";
   return fmt::format("  - `{}` ({}{}{}): {}\n", field.name, type, field.nullable ? " or null" : "",

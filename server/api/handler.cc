@@ -9,7 +9,7 @@
 #include "server/api/answers.h"
 #include "server/api/route.h"
 #include "server/response_head.h"
-#include "server/virtual_keys.h"
+#include "server/presented_key.h"
 
 namespace hotel::server::api {
 namespace {

@@ -30,6 +30,7 @@ enum class FieldType {
   kString,
   kBool,
   kInteger,
+  kNumber,
   kStrings,  ///< array of strings
   kToggles,  ///< object of booleans
 };
@@ -79,13 +80,16 @@ struct Route {
 const std::vector<Route>& Routes();
 
 // The routes of one family each.
+std::vector<Route> DiscoveryRoutes();
 std::vector<Route> GroupRoutes();
 std::vector<Route> CircuitRoutes();
 std::vector<Route> ProviderRoutes();
 std::vector<Route> ModelRoutes();
+std::vector<Route> KeyRoutes();
 std::vector<Route> SettingRoutes();
 std::vector<Route> LogRoutes();
 std::vector<Route> StatsRoutes();
+std::vector<Route> StatusRoutes();
 std::vector<Route> AppLogRoutes();
 std::vector<Route> EventRoutes();
 std::vector<Route> DocumentRoutes();

@@ -32,8 +32,9 @@ std::optional<std::vector<std::string>> MatchPath(std::string_view pattern, std:
 const std::vector<Route>& Routes() {
   static const std::vector<Route>* const routes = [] {
     auto* rows = new std::vector<Route>;
-    for (const auto family : {CircuitRoutes, GroupRoutes, ProviderRoutes, ModelRoutes,
-                              SettingRoutes, AppLogRoutes, LogRoutes, StatsRoutes, EventRoutes, DocumentRoutes}) {
+    for (const auto family : {CircuitRoutes, StatusRoutes, DiscoveryRoutes, GroupRoutes,
+                              ProviderRoutes, ModelRoutes, KeyRoutes, SettingRoutes, AppLogRoutes,
+                              LogRoutes, StatsRoutes, EventRoutes, DocumentRoutes}) {
       for (Route& row : family()) rows->push_back(std::move(row));
     }
     return rows;

@@ -1,7 +1,6 @@
-#include "server/virtual_keys.h"
+#include "server/presented_key.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <optional>
 
 #include "libhotel/base/strings.h"
 
@@ -21,28 +20,6 @@ std::optional<std::string_view> Single(const HeaderList& headers, std::string_vi
 }
 
 }  // namespace
-
-VirtualKeys::VirtualKeys(const std::vector<settings::VirtualKeySpec>& keys) {
-  entries_.reserve(keys.size());
-  for (const auto& key : keys) entries_.push_back({Sha256(key.key.Reveal()), key.name});
-}
-
-VirtualKeys::Digest VirtualKeys::Sha256(std::string_view text) {
-  Digest digest{};
-  EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  return digest;
-}
-
-std::optional<std::string> VirtualKeys::Find(std::string_view key) const {
-  const Digest digest = Sha256(key);
-  const Entry* match = nullptr;
-  for (const auto& entry : entries_) {
-    const bool same = CRYPTO_memcmp(digest.data(), entry.digest.data(), digest.size()) == 0;
-    match = same ? &entry : match;
-  }
-  if (match == nullptr || key.empty()) return std::nullopt;
-  return match->name;
-}
 
 std::string_view PresentedKey(const HeaderList& headers) {
   bool repeated = false;
