@@ -117,6 +117,20 @@ absl::StatusOr<Fd> LockDataDir(const std::string& dir) {
   return fd;
 }
 
+bool HasRunMark(const Fd& lock) {
+  struct stat info {};
+  return ::fstat(lock.get(), &info) == 0 && info.st_size > 0;
+}
+
+void SetRunMark(const Fd& lock) {
+  constexpr std::string_view kMark = "serving\n";
+  static_cast<void>(::pwrite(lock.get(), kMark.data(), kMark.size(), 0) && ::fdatasync(lock.get()));
+}
+
+void ClearRunMark(const Fd& lock) {
+  static_cast<void>(::ftruncate(lock.get(), 0) == 0 && ::fdatasync(lock.get()) == 0);
+}
+
 absl::StatusOr<MasterKey> LoadMasterKey(const std::string& dir, std::string from_env) {
   if (!from_env.empty()) return MasterKey{Secret(std::move(from_env)), "", false};
   const std::string file = dir + "/master-key";

@@ -18,6 +18,13 @@ namespace hotel::server {
 /// as the result lives. FailedPrecondition when another process holds it.
 absl::StatusOr<Fd> LockDataDir(const std::string& dir);
 
+/// What a run leaves in its lock file while it serves requests: it is still there after a run that
+/// did not come to its end. `lock` is what LockDataDir gave.
+bool HasRunMark(const Fd& lock);
+/// A mark that cannot be written is left out: it only serves to tell.
+void SetRunMark(const Fd& lock);
+void ClearRunMark(const Fd& lock);
+
 /// The first 4 KiB of a file that nobody else may read; nullopt when there is none.
 /// FailedPrecondition when others can read it.
 absl::StatusOr<std::optional<std::string>> ReadPrivateFile(const std::string& file);

@@ -1,6 +1,7 @@
 #include "server/log.h"
 
 #include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -75,6 +76,14 @@ void Log::TellDropped() {
   auto line = Begin("warn", "log", "lines were dropped because they could not be written in time");
   line.Number("lines", static_cast<std::int64_t>(dropped - told));
   out_->info("{}", line.text());
+}
+
+void Log::Flush() {
+  // One thread takes one thing after the other: when it has taken this, everything before is done.
+  out_->flush();
+  for (int i = 0; i < 1000 && writer_->queue_size() > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 bool Log::DebugOn(std::string_view scope) const noexcept {

@@ -55,6 +55,10 @@ class Log {
   /// A line that is not among the last lines of `lines()`.
   void InfoUnkept(std::string_view scope, std::string_view message, const Fields& fields);
 
+  /// Waits until what was said before is written, a second at most: for an end of the process that
+  /// destroys nothing.
+  void Flush();
+
   /// Whether a debug line of that scope would be written.
   bool DebugOn(std::string_view scope) const noexcept;
 

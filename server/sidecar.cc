@@ -149,6 +149,7 @@ class Sidecar {
   int Run() {
     WatchStopSignals([this](int signal) {
       log_.Info(kScope, "stopped before the start was done", {{"signal", std::int64_t{signal}}});
+      log_.Flush();
     });
     if (const auto status = Start(); !status.ok()) {
       EndOfStart();  // what the watch would call is about to go
