@@ -12,6 +12,7 @@
 
 #include "hotel/circuit_breaker.h"
 #include "hotel/defaults.h"
+#include "hotel/discovery.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
 #include "hotel/live_settings.h"
@@ -52,6 +53,9 @@ struct Options {
   /// Loops that carry them, see MakeSpreadDispatcher; 0 = `server.event_loops` of the
   /// configuration, one when that says nothing. Without effect on a transport of your own.
   std::size_t event_loops = 0;
+  /// Asks providers without a fixed list for their models, as the options under `discovery` say.
+  /// Off, that is done only when Discovery::Refresh is called, and no provider is left out.
+  bool discover_models = false;
   /// Address policy added to what the configuration file says.
   AddressPolicy addresses;
 
@@ -102,6 +106,8 @@ class Hotel {
   virtual InflightLimiter& inflight() noexcept = 0;
   /// The last exhausted 429 of every provider.
   virtual CapLedger& caps() noexcept = 0;
+  /// The models of providers as they list them themselves.
+  virtual Discovery& discovery() noexcept = 0;
 
   /// Ends running calls (see Router::EndAll) and stops the loop; the store stays readable. Not on
   /// the loop thread. Idempotent. A request started after it is answered 503, inside Start.

@@ -12,6 +12,7 @@
 #include "hotel/cap_ledger.h"
 #include "hotel/circuit_breaker.h"
 #include "hotel/clock.h"
+#include "hotel/discovery.h"
 #include "hotel/dispatcher.h"
 #include "hotel/events.h"
 #include "hotel/failover_group.h"
@@ -150,7 +151,7 @@ class Router {
 };
 
 /// The parts a router is made of; swap any of them. Every pointer must outlive the router;
-/// `events`, `log` and `gate` may be null.
+/// `events`, `log`, `inventory` and `gate` may be null.
 struct RouterDeps {
   const Clock* clock = nullptr;
   Loop* loop = nullptr;
@@ -163,6 +164,8 @@ struct RouterDeps {
   const SettingsSource* settings = nullptr;
   EventSink* events = nullptr;  ///< gets a note of every failover and skip, for logs
   RequestLog* log = nullptr;
+  /// May be null: no provider is left out, nobody hears of models that no row knows.
+  Inventory* inventory = nullptr;
   RequestGate* gate = nullptr;  ///< may be null: nobody is limited or charged
   /// Names that stand for lists of targets. Without contradictions: a source once, no cycles.
   std::vector<VirtualModelSpec> virtual_models;

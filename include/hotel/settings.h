@@ -281,6 +281,9 @@ struct LogSettings {
 
 /// When providers are asked for their models (facts l; R84).
 struct DiscoverySettings {
+  /// False: a provider is asked only when somebody wants that, and none is ever left out.
+  /// `discovery.enabled`
+  bool enabled = true;
   /// Time between two scans of all providers; 0 = none. `discovery.interval`
   Duration interval{};
   /// A scan at the start, unless the last one was less than five minutes ago.

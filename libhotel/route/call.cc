@@ -49,11 +49,13 @@ void CallState::FindRoute() {
   if (!peek_.ok()) return Refuse(decide::BadRequest(std::string(peek_.status().message())));
   snapshot_ = deps_.groups->Snapshot();
   const TimePoint now = deps_.loop->Now();
-  route_ = Resolve({peek_->model, request_.endpoint, request_.allowed_providers.get()}, *snapshot_,
-                   *settings_, *deps_.breaker, parts_->virtuals, now);
+  route_ =
+      Resolve({peek_->model, request_.endpoint, request_.allowed_providers.get(), deps_.inventory},
+              *snapshot_, *settings_, *deps_.breaker, parts_->virtuals, now);
   ExplainRoute();
   NoteSkips();
   if (route_.refusal) return Refuse(*route_.refusal);
+  NoteUnknownModel();
   // Where this endpoint does not fail over, the first candidate is the route.
   if (route_.candidates.size() > 1 &&
       !settings_->global.failover.endpoints.Contains(request_.endpoint)) {
@@ -61,6 +63,15 @@ void CallState::FindRoute() {
   }
   machine_ = std::make_unique<decide::AttemptMachine>(MakePlan());
   Drive(decide::Begin{});
+}
+
+void CallState::NoteUnknownModel() {
+  if (deps_.inventory == nullptr || !route_.direct) return;
+  if (request_.endpoint == Endpoint::kPassthrough) return;
+  const Candidate& asked = route_.candidates.front();
+  if (snapshot_->FindModel(asked.provider->id, asked.model) == nullptr) {
+    deps_.inventory->NoteUnknownModel(asked.provider->id);
+  }
 }
 
 void CallState::NoteSkips() {

@@ -87,6 +87,8 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void RefuseAtGate(const GateAnswer& answer);
 
   void FindRoute();
+  /// A direct name may be of a model that its provider has only just got (R84).
+  void NoteUnknownModel();
   void NoteSkips();
   void ReadWords(Attempt& attempt, decide::AttemptEnd* end);
   decide::Plan MakePlan() const;

@@ -12,6 +12,8 @@
 #include "libhotel/base/ids.h"
 #include "libhotel/base/virtual_models.h"
 #include "libhotel/decide/terminal.h"
+#include "libhotel/route/discovery.h"
+#include "libhotel/route/task_thread.h"
 #include "libhotel/route/version.h"
 #include "libhotel/settings/config.h"
 #include "libhotel/settings/layered_settings.h"
@@ -104,6 +106,7 @@ class StandardHotel final : public Hotel {
   LiveSettings& settings() noexcept override { return *settings_; }
   InflightLimiter& inflight() noexcept override { return *limiter_; }
   CapLedger& caps() noexcept override { return *ledger_; }
+  Discovery& discovery() noexcept override { return *discovery_; }
 
   void Close() override {
     {
@@ -118,11 +121,13 @@ class StandardHotel final : public Hotel {
       std::promise<void> ended;
       loop_->Post([this, &ended] {
         loop_->CancelTimer(housekeeping_);
+        discovery_->Stop();
         dispatcher_.reset();
         ended.set_value();
       });
       ended.get_future().wait();
     }
+    background_.Stop();
     if (own_loop_ != nullptr) own_loop_->Stop();
   }
 
@@ -152,6 +157,8 @@ class StandardHotel final : public Hotel {
   Loop* loop_ = nullptr;
   Loop::TimerId housekeeping_ = 0;
   std::unique_ptr<Dispatcher> dispatcher_;
+  route::TaskThread background_;  // before what it works for goes
+  std::shared_ptr<route::StandardDiscovery> discovery_;
   std::unique_ptr<Router> router_;
 
   std::shared_mutex close_mutex_;
@@ -316,7 +323,21 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
     dispatcher_ = *std::move(dispatcher);
   }
 
+  route::DiscoveryParts parts;
+  parts.clock = clock_.get();
+  parts.loop = loop_;
+  parts.dispatcher = dispatcher_.get();
+  parts.groups = store_.get();
+  parts.store = store_.get();
+  parts.settings = settings_.get();
+  parts.events = options.events;
+  parts.background = [this](std::function<void()> task) { background_.Run(std::move(task)); };
+  auto discovery = route::StandardDiscovery::Open(std::move(parts));
+  if (!discovery.ok()) return discovery.status();
+  discovery_ = *std::move(discovery);
+
   RouterDeps deps;
+  deps.inventory = discovery_.get();
   deps.clock = clock_.get();
   deps.loop = loop_;
   deps.dispatcher = dispatcher_.get();
@@ -332,7 +353,10 @@ absl::Status StandardHotel::Build(const Options& options, settings::Config confi
   deps.virtual_models = *std::move(virtual_models);
   deps.seed = base::RandomSeed();
   router_ = MakeRouter(deps);
-  loop_->Post([this] { KeepHouse(); });
+  loop_->Post([this, discover = options.discover_models] {
+    KeepHouse();
+    if (discover) discovery_->Start();
+  });
   return absl::OkStatus();
 }
 

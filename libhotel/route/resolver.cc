@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kGroupPrefix = "hotel/";
 constexpr std::string_view kVersionPrefix = "/v1";
 constexpr std::string_view kOtherDialect = "does not speak this endpoint";
+constexpr std::string_view kStale = "its provider could not be listed (stale)";
 constexpr std::string_view kOtherEmbedding = "another embedding model";
 constexpr std::string_view kNotAllowed = "not allowed for the virtual key";
 
@@ -48,6 +49,12 @@ Named FindNamed(std::string_view name, const GroupSnapshot& snapshot) {
   return {std::move(provider), std::string(id)};
 }
 
+/// Nobody finds out whether a provider that is not asked for its models has come back.
+bool IsLeftOut(const Inventory* inventory, const Provider& provider) {
+  return inventory != nullptr && !provider.fixed_models && provider.autodiscovery_enabled &&
+         inventory->IsLeftOut(provider.id);
+}
+
 bool Contains(const Route& route, const Provider& provider, std::string_view model) {
   const auto same = [&](const Candidate& candidate) {
     return candidate.provider->id == provider.id && candidate.model == model;
@@ -72,7 +79,7 @@ class RouteBuilder {
 
   void Add(std::shared_ptr<const Provider> provider, std::string model) {
     // A list that repeats a pair contacts it once (F019).
-    if (Contains(route_, *provider, model)) return;
+    if (Contains(route_, *provider, model) || IsWaiting(*provider, model)) return;
     const EngineSettings* own = &settings_.For(provider->routing_name);
     Candidate candidate{std::move(provider), std::move(model), own};
     if (!wish_.Allows(*candidate.provider)) {
@@ -80,16 +87,22 @@ class RouteBuilder {
       route_.unfit.push_back({std::move(candidate), kNotAllowed});
     } else if (const std::string_view reason = Unfit(candidate); !reason.empty()) {
       route_.unfit.push_back({std::move(candidate), reason});
-    } else if (const auto block = breaker_.Blocked(candidate.circuit(), now_)) {
-      route_.skipped.push_back({std::move(candidate), *block});
-    } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
-      ++undecryptable_;
+    } else if (IsLeftOut(wish_.inventory, *candidate.provider)) {
+      stale_.push_back(std::move(candidate));
     } else {
-      route_.candidates.push_back(std::move(candidate));
+      Place(std::move(candidate));
     }
   }
 
   Route Take() {
+    const bool needed = route_.candidates.empty();
+    for (Candidate& candidate : stale_) {
+      if (needed) {
+        Place(std::move(candidate));
+      } else {
+        route_.unfit.push_back({std::move(candidate), kStale});
+      }
+    }
     if (route_.candidates.empty() && route_.skipped.empty()) {
       if (undecryptable_ > 0) {
         route_.refusal = decide::KeysUndecryptable(undecryptable_);
@@ -103,6 +116,22 @@ class RouteBuilder {
   }
 
  private:
+  bool IsWaiting(const Provider& provider, std::string_view model) const {
+    return std::any_of(stale_.begin(), stale_.end(), [&](const Candidate& candidate) {
+      return candidate.provider->id == provider.id && candidate.model == model;
+    });
+  }
+
+  void Place(Candidate candidate) {
+    if (const auto block = breaker_.Blocked(candidate.circuit(), now_)) {
+      route_.skipped.push_back({std::move(candidate), *block});
+    } else if (candidate.provider->key_state == KeyState::kUndecryptable) {
+      ++undecryptable_;
+    } else {
+      route_.candidates.push_back(std::move(candidate));
+    }
+  }
+
   /// "" when it can take the request.
   std::string_view Unfit(const Candidate& candidate) {
     if (!wire::Speaks(candidate.provider->type, wish_.endpoint)) return kOtherDialect;
@@ -122,6 +151,7 @@ class RouteBuilder {
   const CircuitBreaker& breaker_;
   TimePoint now_;
   Route route_;
+  std::vector<Candidate> stale_;
   std::optional<std::string> embedding_;
   int undecryptable_ = 0;
   bool denied_ = false;
@@ -237,11 +267,13 @@ Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& s
   return ResolveDirect(wish, snapshot, settings);
 }
 
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals) {
+std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
+                                     const Inventory* inventory) {
   std::vector<ModelListing> list;
   for (const Model& model : snapshot.models()) {
     const auto provider = snapshot.FindProviderById(model.provider_id);
     if (!model.enabled || provider == nullptr || !provider->enabled) continue;
+    if (IsLeftOut(inventory, *provider)) continue;
     list.push_back({provider->routing_name + "/" + model.model_id, provider->routing_name,
                     provider->routing_name});
   }
@@ -249,7 +281,7 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const Virtua
     if (!group.group_enabled) continue;
     for (const GroupEntry& entry : group.entries) {
       const Routable member = FindRoutable(entry, snapshot);
-      if (member.provider == nullptr) continue;
+      if (member.provider == nullptr || IsLeftOut(inventory, *member.provider)) continue;
       list.push_back({std::string(kGroupPrefix) + group.display_model, "hotel",
                       member.provider->routing_name});
       break;
@@ -259,7 +291,7 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const Virtua
   for (const VirtualModelSpec& spec : virtuals.models.specs()) {
     for (const std::string& name : base::ExpandVirtualModel(virtuals.models, spec.source, first)) {
       const Named target = FindNamed(name, snapshot);
-      if (target.provider == nullptr) continue;
+      if (target.provider == nullptr || IsLeftOut(inventory, *target.provider)) continue;
       list.push_back({spec.source, "hotel", target.provider->routing_name});
       break;
     }

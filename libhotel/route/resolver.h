@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hotel/circuit_breaker.h"
+#include "hotel/discovery.h"
 #include "hotel/failover_group.h"
 #include "hotel/inflight_limiter.h"
 #include "hotel/router.h"
@@ -73,6 +74,7 @@ struct Wish {
   std::string_view name;  ///< the request's model; for the passthrough a provider in routing form
   Endpoint endpoint = Endpoint::kChatCompletions;
   const std::vector<std::string>* allowed = nullptr;  ///< ids of providers; null = all
+  const Inventory* inventory = nullptr;               ///< null: no provider is left out
 
   bool Allows(const Provider& provider) const;
 };
@@ -80,14 +82,18 @@ struct Wish {
 /// Resolves the name of `wish`: `hotel/<group>`, the source of a virtual model,
 /// `<provider>/<model>`, in this order; for the passthrough the provider, as a direct name. Leaves
 /// out who is not allowed, who does not speak the endpoint's dialect and, for embeddings, models of
-/// another base name than the first one: their vectors do not compare (decisions, 10). Touches only
+/// another base name than the first one: their vectors do not compare (decisions, 10). Stale
+/// providers are asked by groups and virtual models when nobody else is left (R88, R89), and always
+/// by a direct name (R87). Touches only
 /// its arguments (the turns of `virtuals` move on); the snapshot and the settings must outlive the
 /// candidates' use of `settings`. Any thread.
 Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
               const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now);
 
 /// The names of GET /v1/models (facts i): models, groups, virtual models that lead somewhere.
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals);
+/// What is stale is not among them (R86); `inventory` may be null.
+std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
+                                     const Inventory* inventory);
 
 }  // namespace hotel::route
 

@@ -170,7 +170,7 @@ class StandardRouter final : public Router {
   }
 
   std::vector<ModelListing> Models() const override {
-    return route::ListModels(*deps_.groups->Snapshot(), parts_->virtuals);
+    return route::ListModels(*deps_.groups->Snapshot(), parts_->virtuals, deps_.inventory);
   }
 
   std::size_t active_calls() const noexcept override { return table_->active(); }

@@ -12,6 +12,14 @@ constexpr std::int64_t kMostPruneDays = 180;
 
 std::vector<Option> DiscoveryRows() {
   return {
+      Row::Of<Discovery<&DiscoverySettings::enabled>>(
+          "discovery.enabled", {"true", "true"},
+          "Providers without a fixed list are asked for their models, at the times below. Off, "
+          "that "
+          "is done by hand only, and no provider is left out because it could not be asked.")
+          .Env("DISCOVERY_ENABLED")
+          .Flat("discovery_enabled")
+          .GlobalOnly(),
       Row::Of<Discovery<&DiscoverySettings::interval>>(
           "discovery.interval", {"6h", "1h"},
           "Time between two scans of the providers' own lists of models. 0 = none.")

@@ -23,6 +23,7 @@
 namespace hotel::store {
 namespace {
 
+constexpr std::size_t kFloor = 2;
 constexpr std::size_t kMaxNameBytes = 128;
 constexpr std::size_t kMaxLabelBytes = 128;
 constexpr std::size_t kMaxDescriptionBytes = 500;
@@ -31,6 +32,16 @@ absl::Status CheckLabels(const GroupRow& row) {
   absl::Status status = CheckText("display_name", row.display_name, 0, kMaxLabelBytes);
   if (!status.ok()) return status;
   return CheckText("description", row.description, 0, kMaxDescriptionBytes, Lines::kMany);
+}
+
+/// Members whose model, provider and toggle are on.
+std::size_t CountRoutable(const GroupRow& row, const ModelStates& models) {
+  std::size_t routable = 0;
+  for (const std::string& id : row.members) {
+    const auto state = models.find(id);
+    if (state != models.end() && state->second && row.EntryEnabled(id)) ++routable;
+  }
+  return routable;
 }
 
 bool IsMember(const GroupRow& row, const std::string& id) {
@@ -158,20 +169,33 @@ absl::StatusOr<GroupRow> ApplyPatch(GroupRow row, const FailoverGroupPatch& patc
 
 absl::Status CheckChange(const GroupRow& before, const GroupRow& after, const ModelStates& models) {
   std::vector<std::string> joining;
-  std::size_t routable = 0;
   for (const std::string& id : after.members) {
     if (!IsMember(before, id)) joining.push_back(id);
-    const auto state = models.find(id);
-    if (state != models.end() && state->second && after.EntryEnabled(id)) ++routable;
   }
   absl::Status known = CheckKnown(joining, models, "priority_order entry");
   if (!known.ok()) return known;
-  if (!before.group_enabled && after.group_enabled && routable < 2) {
+  if (!before.group_enabled && after.group_enabled && CountRoutable(after, models) < kFloor) {
     return absl::InvalidArgumentError(
         "a failover group needs at least 2 enabled members (model and provider enabled) to be "
         "active");
   }
   return absl::OkStatus();
+}
+
+void ApplyFloor(const GroupRow& before, const FailoverGroupPatch& patch, const ModelStates& models,
+                WallTime now, GroupRow* after) {
+  if (!patch.entry_enabled && !patch.priority_order) return;
+  const bool enough = CountRoutable(*after, models) >= kFloor;
+  if (patch.group_enabled) {
+    const bool by_cascade = patch.entry_enabled && !*patch.group_enabled && before.group_enabled;
+    if (by_cascade && !enough) after->floor_disabled_at = now;
+    return;
+  }
+  if (after->group_enabled || !enough) return;
+  if (!after->auto_disabled_at && !after->floor_disabled_at) return;
+  after->group_enabled = true;
+  after->auto_disabled_at.reset();
+  after->floor_disabled_at.reset();
 }
 
 }  // namespace hotel::store

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hotel/failover_group.h"
+#include "hotel/types.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -47,6 +48,13 @@ absl::StatusOr<GroupRow> ApplyPatch(GroupRow row, const FailoverGroupPatch& patc
 /// known (members that stay may have lost their model), and a group that is switched on has two
 /// routable members. `models` covers the members of `after`.
 absl::Status CheckChange(const GroupRow& before, const GroupRow& after, const ModelStates& models);
+
+/// What a change of toggles or members says about the group as a whole: one that is switched off
+/// together with toggles that leave fewer than two routable entries was switched off by them
+/// (`floor_disabled_at`), and one that was not switched off by an operator is switched on again
+/// when two are routable (seed 000, "Manage Providers").
+void ApplyFloor(const GroupRow& before, const FailoverGroupPatch& patch, const ModelStates& models,
+                WallTime now, GroupRow* after);
 
 }  // namespace hotel::store
 

@@ -94,6 +94,7 @@ absl::StatusOr<FailoverGroup> SqliteStore::Update(std::string_view group_id,
     if (!after.ok()) return after.status();
     absl::StatusOr<ModelStates> models = ReadRoutable(connection, after->members);
     if (!models.ok()) return models.status();
+    ApplyFloor(**before, patch, *models, clock_->WallNow(), &*after);
     absl::Status status = CheckChange(**before, *after, *models);
     if (status.ok()) status = CheckNameFree(connection, *after, ". Choose a different name.");
     if (!status.ok() || *after == **before) return status;

@@ -29,7 +29,8 @@ Reply ListGroups(const Context& context, const Call&) {
   for (const FailoverGroup& group : snapshot->groups()) {
     list["groups"].push_back(GroupJson(group, *snapshot, (*tokens)[group.display_model]));
   }
-  list["last_synced_at"] = nullptr;
+  const auto synced = context.hotel->discovery().last_synced_at();
+  list["last_synced_at"] = synced ? Time(*synced) : Json(nullptr);
   return JsonReply(list);
 }
 

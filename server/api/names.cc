@@ -13,18 +13,18 @@ Json EntryJson(const GroupEntry& entry, const GroupSnapshot& snapshot) {
   const std::shared_ptr<const Provider> provider =
       model == nullptr ? nullptr : snapshot.FindProviderById(model->provider_id);
   Json json;
-  // A member whose model is gone keeps its place until somebody removes it.
+  // Between two looks at the snapshot a member may lose its model.
   json["model_uuid"] = entry.model_uuid;
   json["model_id"] = model == nullptr ? "" : model->model_id;
   json["provider_id"] = model == nullptr ? "" : model->provider_id;
   json["provider_name"] = provider == nullptr ? "" : provider->name;
-  json["display_name"] = model == nullptr ? "" : model->model_id;
+  json["display_name"] = model == nullptr ? "" : DisplayNameOf(*model);
   json["enabled"] = entry.enabled;
   json["model_enabled"] = model != nullptr && model->enabled;
   json["provider_enabled"] = provider != nullptr && provider->enabled;
   json["disabled_manually"] = model != nullptr && model->disabled_manually;
-  json["context_length"] = nullptr;
-  json["owned_by"] = model == nullptr ? "" : OwnerOf(model->model_id);
+  json["context_length"] = TokensOrNull(model == nullptr ? 0 : model->context_length);
+  json["owned_by"] = model == nullptr ? "" : OwnerOf(*model);
   return json;
 }
 
@@ -34,6 +34,17 @@ std::string_view OwnerOf(std::string_view model_id) {
   const std::size_t slash = model_id.find('/');
   return slash == std::string_view::npos ? std::string_view() : model_id.substr(0, slash);
 }
+
+std::string DisplayNameOf(const Model& model) {
+  if (!model.display_name.empty()) return model.display_name;
+  return model.name.empty() ? model.model_id : model.name;
+}
+
+std::string_view OwnerOf(const Model& model) {
+  return model.owned_by.empty() ? OwnerOf(model.model_id) : std::string_view(model.owned_by);
+}
+
+Json TokensOrNull(std::int64_t tokens) { return tokens == 0 ? Json(nullptr) : Json(tokens); }
 
 std::string MaskedKey(const Provider& provider) {
   constexpr std::size_t kShort = 12;
@@ -51,9 +62,9 @@ Json ModelNames(const Model& model, const Provider& provider) {
   json["model_id"] = model.model_id;
   json["provider_id"] = model.provider_id;
   json["provider_name"] = provider.name;
-  json["display_name"] = model.model_id;
-  json["context_length"] = nullptr;
-  json["owned_by"] = OwnerOf(model.model_id);
+  json["display_name"] = DisplayNameOf(model);
+  json["context_length"] = TokensOrNull(model.context_length);
+  json["owned_by"] = OwnerOf(model);
   return json;
 }
 

@@ -18,6 +18,15 @@ namespace hotel::server::api {
 /// The organisation in a model id ("z-ai" of "z-ai/glm-4.6"); "" when it names none.
 std::string_view OwnerOf(std::string_view model_id);
 
+/// What people call it: an operator's label, else its provider's name for it, else its id.
+std::string DisplayNameOf(const Model& model);
+
+/// Whose it is, as listed or else as its id says.
+std::string_view OwnerOf(const Model& model);
+
+/// Null for unknown (0).
+Json TokensOrNull(std::int64_t tokens);
+
 /// What a key may be recognised by: its first three and last four characters; "..." alone for a
 /// short one, "" for a keyless provider or one whose key cannot be read.
 std::string MaskedKey(const Provider& provider);

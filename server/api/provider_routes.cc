@@ -27,11 +27,15 @@ Json CapJson(const LastCap& cap) {
 struct Sums {
   std::map<std::string, std::int64_t> models;
   std::map<std::string, UsageTotal> usage;
+  std::map<std::string, WallTime> discovered;
 };
 
 absl::StatusOr<Sums> ReadSums(const Context& context, const GroupSnapshot& snapshot) {
   Sums sums;
   for (const Model& model : snapshot.models()) ++sums.models[model.provider_id];
+  for (const ProviderDiscovery& one : context.hotel->discovery().Status()) {
+    if (one.last_success_at) sums.discovered.emplace(one.provider_id, *one.last_success_at);
+  }
   auto totals = context.log->Totals(LogReader::Scope::kProvider);
   if (!totals.ok()) return totals.status();
   for (UsageTotal& total : *totals) sums.usage[total.name] = std::move(total);
@@ -63,10 +67,14 @@ Json ProviderJson(const Context& context, const Provider& provider, const Sums& 
   json["masked_key"] = MaskedKey(provider);
   json["key_state"] = KeyStateName(provider.key_state);
   json["enabled"] = provider.enabled;
+  json["autodiscovery_enabled"] = provider.autodiscovery_enabled;
   json["fixed_models"] = provider.fixed_models;
   json["read_only"] = InFile(context, provider);
   json["max_in_flight"] = nullptr;
   if (provider.max_in_flight != 0) json["max_in_flight"] = provider.max_in_flight;
+  const auto discovered = sums.discovered.find(provider.id);
+  json["last_discovered_at"] =
+      discovered == sums.discovered.end() ? Json(nullptr) : Time(discovered->second);
   const auto usage = sums.usage.find(provider.id);
   const bool used = usage != sums.usage.end();
   json["last_used_at"] = used ? Time(usage->second.last_used_at) : Json(nullptr);
@@ -155,6 +163,9 @@ Reply CreateProvider(const Context& context, const Call& call) {
   spec.type = call.body["provider_type"].get<std::string>();
   if (const Json* key = call.Find("api_key")) spec.api_key = Secret(key->get<std::string>());
   if (const Json* enabled = call.Find("enabled")) spec.enabled = enabled->get<bool>();
+  if (const Json* asked = call.Find("autodiscovery_enabled")) {
+    spec.autodiscovery_enabled = asked->get<bool>();
+  }
   if (const Json* models = call.Find("models")) spec.models = Models(*models);
   if (const Json* most = call.Find("max_in_flight")) {
     const auto number = MaxInFlight(*most);
@@ -166,7 +177,9 @@ Reply CreateProvider(const Context& context, const Call& call) {
     return StatusReply(status);
   }
   const auto id = context.hotel->providers().CreateProvider(spec);
-  return id.ok() ? ShowProvider(context, *id, 201) : StatusReply(id.status());
+  if (!id.ok()) return StatusReply(id.status());
+  context.hotel->discovery().NoteProviderChanged(*id);
+  return ShowProvider(context, *id, 201);
 }
 
 absl::StatusOr<ProviderPatch> PatchOf(const Call& call) {
@@ -180,6 +193,9 @@ absl::StatusOr<ProviderPatch> PatchOf(const Call& call) {
     patch.api_key = key->is_null() ? Secret() : Secret(key->get<std::string>());
   }
   if (const Json* enabled = call.Find("enabled")) patch.enabled = enabled->get<bool>();
+  if (const Json* asked = call.Find("autodiscovery_enabled")) {
+    patch.autodiscovery_enabled = asked->get<bool>();
+  }
   if (const Json* models = call.Find("models")) patch.models = Models(*models);
   if (const Json* most = call.Find("max_in_flight")) {
     const auto number = MaxInFlight(*most);
@@ -224,6 +240,7 @@ Reply UpdateProvider(const Context& context, const Call& call) {
   const absl::Status updated = context.hotel->providers().UpdateProvider(id, *patch);
   if (!updated.ok()) return StatusReply(updated);
   if (patch->max_in_flight) RefreshLine(context, id);
+  context.hotel->discovery().NoteProviderChanged(id);
   return ShowProvider(context, id, 200);
 }
 
@@ -239,6 +256,7 @@ Reply DeleteProvider(const Context& context, const Call& call) {
   if (!deleted.ok()) return StatusReply(deleted);
   context.hotel->circuits().Reset(id, std::nullopt, std::chrono::steady_clock::now());
   context.hotel->caps().Forget(id);
+  context.hotel->discovery().NoteProviderChanged(id);
   return NoContent();
 }
 
@@ -248,6 +266,8 @@ std::vector<Route> ProviderRoutes() {
   using T = FieldType;
   constexpr std::string_view kModels =
       "the whole list of its model ids; null: any id is sent, rows are made where one is named";
+  constexpr std::string_view kAutodiscovery =
+      "off: asked for its models only by hand; default true; without effect on a fixed list";
   std::vector<Route> routes;
   routes.push_back({"GET",
                     "/api/providers",
@@ -271,6 +291,7 @@ std::vector<Route> ProviderRoutes() {
          "stored encrypted; empty for an API that wants none; `custom` and the types of "
          "local servers may leave it out"},
         {"enabled", T::kBool, "default true"},
+        {"autodiscovery_enabled", T::kBool, kAutodiscovery},
         {"max_in_flight", T::kInteger, "requests at a time, 1 to 10000; null: no ceiling", false,
          true},
         {"models", T::kStrings, kModels, false, true}},
@@ -299,6 +320,7 @@ std::vector<Route> ProviderRoutes() {
                       "leave it out",
                       false, true},
                      {"enabled", T::kBool, "off: no route leads to it"},
+                     {"autodiscovery_enabled", T::kBool, kAutodiscovery},
                      {"max_in_flight", T::kInteger,
                       "requests at a time, 1 to 10000; null: no ceiling", false, true},
                      {"models", T::kStrings, kModels, false, true}},

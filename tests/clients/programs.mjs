@@ -16,6 +16,7 @@ server:
   allowed_provider_hosts: [127.0.0.1]
 resilience: {circuit_breaker: {failure_threshold: 100}}
 failover: {backoff: {initial: 1ms, max: 1ms}}
+discovery: {enabled: false}
 virtual_keys:
   - {name: client, key: ${KEY}}
 `;

@@ -376,6 +376,8 @@ class Hoteld:
         with open(self.config, "w", encoding="utf-8") as file:
             file.write(config)
         environment = {k: v for k, v in os.environ.items() if k not in ("MASTER_KEY", "LOG_FORMAT", "DEBUG_LOG")}
+        # Upstreams here count what they are asked; tests of discovery switch it on.
+        environment["DISCOVERY_ENABLED"] = "false"
         environment.update(env or {})
         command = [HOTELD, "--config", self.config, "--data-dir", self.data_dir]
         if "--listen" not in args:

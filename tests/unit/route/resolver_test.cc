@@ -1,5 +1,6 @@
 #include "libhotel/route/resolver.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct World {
   std::unique_ptr<VirtualRoutes> virtuals =
       std::make_unique<VirtualRoutes>(std::vector<VirtualModelSpec>());
   TimePoint now{std::chrono::hours(1)};
+  Inventory* inventory = nullptr;
 
   void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
                    bool fixed = false, const std::string& type = "openai") {
@@ -35,7 +37,12 @@ struct World {
     providers.push_back(std::make_shared<const Provider>(std::move(p)));
   }
   std::string AddModel(const std::string& provider, const std::string& model, bool enabled = true) {
-    models.push_back({"m-" + provider + "-" + model, "id-" + provider, model, enabled});
+    Model row;
+    row.id = "m-" + provider + "-" + model;
+    row.provider_id = "id-" + provider;
+    row.model_id = model;
+    row.enabled = enabled;
+    models.push_back(row);
     return models.back().id;
   }
   FailoverGroup& AddGroup(const std::string& name, const std::vector<std::string>& ids) {
@@ -48,7 +55,8 @@ struct World {
   }
   GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
   Route Go(const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) const {
-    return Resolve({name, endpoint}, Snapshot(), *settings, *breaker, *virtuals, now);
+    return Resolve({name, endpoint, nullptr, inventory}, Snapshot(), *settings, *breaker, *virtuals,
+                   now);
   }
   void Virtual(std::vector<VirtualModelSpec> specs) {
     virtuals = std::make_unique<VirtualRoutes>(std::move(specs));
@@ -195,7 +203,7 @@ TEST_CASE("the model list has enabled models, then groups somebody can reach") {
   const std::string dark = w.AddModel("dark", "x");
   w.AddGroup("unreachable", {dark});
   w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals);
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
   std::vector<std::string> ids;
   for (const ModelListing& row : list) ids.push_back(row.id);
   CHECK(ids == std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6",
@@ -253,7 +261,7 @@ TEST_CASE("B6 a virtual model covers a real name, its own name as a target is th
 TEST_CASE("virtual models that lead somewhere stand at the end of the model list") {
   World w = Three();
   w.Virtual({Chat(kRoundRobin), {"nowhere", kFailover, {{"nobody/x"}}}});
-  const auto list = ListModels(w.Snapshot(), *w.virtuals);
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
   CHECK(list.back().id == "resilient-chat");
   CHECK(list.back().provider == "a");
 }
@@ -279,6 +287,68 @@ World Mixed() {
              {w.AddModel("openai", "a"), w.AddModel("claude", "b"), w.AddModel("other", "c")});
   w.AddGroup("chat", {"m-openai-a", "m-other-c"});
   return w;
+}
+
+/// Leaves these providers out.
+class LeftOut final : public Inventory {
+ public:
+  explicit LeftOut(std::vector<std::string> ids) : ids_(std::move(ids)) {}
+  bool IsLeftOut(std::string_view id) const noexcept override {
+    return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
+  }
+  void NoteUnknownModel(std::string_view) noexcept override {}
+
+ private:
+  std::vector<std::string> ids_;
+};
+
+TEST_CASE("R88 groups and virtual models skip stale targets, R89 unless nobody else is left") {
+  World w;
+  w.AddProvider("a");
+  w.AddProvider("b");
+  w.AddGroup("g", {w.AddModel("a", "m"), w.AddModel("b", "m")});
+  w.Virtual({{"v", VirtualModelSpec::Strategy::kFailover, {{"a/m"}, {"b/m"}}}});
+  LeftOut one({"id-a"});
+  w.inventory = &one;
+  for (const char* name : {"hotel/g", "v"}) {
+    const Route route = w.Go(name);
+    REQUIRE(route.candidates.size() == 1);
+    CHECK(route.candidates[0].provider->name == "b");
+    REQUIRE(route.unfit.size() == 1);
+    CHECK(route.unfit[0].reason == "its provider could not be listed (stale)");
+  }
+  LeftOut both({"id-a", "id-b"});
+  w.inventory = &both;
+  for (const char* name : {"hotel/g", "v"}) {
+    const Route route = w.Go(name);
+    REQUIRE(route.candidates.size() == 2);
+    CHECK(route.candidates[0].provider->name == "a");
+    CHECK(route.unfit.empty());
+  }
+}
+
+TEST_CASE("R87 a direct name of a stale provider is sent") {
+  World w;
+  w.AddProvider("a");
+  w.AddModel("a", "m");
+  LeftOut all({"id-a"});
+  w.inventory = &all;
+  CHECK(w.Go("a/m").candidates.size() == 1);
+}
+
+TEST_CASE("R86 what is stale is not listed") {
+  World w;
+  w.AddProvider("a");
+  w.AddProvider("b");
+  w.AddGroup("g", {w.AddModel("a", "m"), w.AddModel("b", "m")});
+  w.AddGroup("only-a", {"m-a-m"});
+  LeftOut one({"id-a"});
+  w.inventory = &one;
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].id == "b/m");
+  CHECK(list[1].id == "hotel/g");
+  CHECK(list[1].provider == "b");
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ constexpr DefaultRow kDecisions2[] = {
     {"hedging.enabled", "false", "false"},
     {"hedging.delay", "4s", "4s"},
     {"log.retention", "0", "0"},
+    {"discovery.enabled", "true", "true"},
     {"discovery.interval", "6h", "1h"},
     {"discovery.on_startup", "true", "true"},
     {"discovery.on_provider_create", "true", "true"},
@@ -247,6 +248,7 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
       {"CIRCUIT_BREAKER_SUCCESS_THRESHOLD", "circuit_breaker.success_threshold"},
       {"CIRCUIT_BREAKER_TIMEOUT", "circuit_breaker.timeout"},
       {"CIRCUIT_BREAKER_SLOW_CALL_THRESHOLD", "circuit_breaker.slow_call_threshold"},
+      {"DISCOVERY_ENABLED", "discovery.enabled"},
       {"CACHE_REFRESH_INTERVAL", "discovery.interval"},
       {"PROVIDER_RECHECK_INTERVAL", "discovery.recheck_interval"}};
   std::map<std::string, std::string> found;
