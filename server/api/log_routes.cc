@@ -1,8 +1,12 @@
 // The request log (facts j, m).
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <memory>
 
 #include <fmt/format.h>
+
+#include "hotel/key_store.h"
 
 #include "libhotel/base/ids.h"
 #include "libhotel/base/strings.h"
@@ -15,14 +19,26 @@ namespace {
 
 constexpr std::size_t kDefaultPage = 50;
 
-Json EntryJson(const LogEntry& entry) {
+/// From the first output on, where that is known.
+Json TokensPerSecond(const LogEntry& entry) {
+  const std::int64_t milliseconds = entry.duration_ms - entry.ttft_ms.value_or(0);
+  if (!entry.usage || entry.usage->completion <= 0 || milliseconds <= 0) return nullptr;
+  return std::round(static_cast<double>(entry.usage->completion) * 1e5 /
+                    static_cast<double>(milliseconds)) /
+         100;
+}
+
+Json EntryJson(const LogEntry& entry, const KeySnapshot& keys) {
   Json json;
   json["id"] = entry.request_id;
   json["model_id"] = entry.model_id;
   json["resolved_model_id"] = OrNull(entry.resolved_model_id);
   json["provider_id"] = OrNull(entry.provider_id);
   json["provider_name"] = OrNull(entry.provider_name);
+  json["virtual_key_id"] = OrNull(entry.key_id);
   json["virtual_key_name"] = OrNull(entry.key_name);
+  json["virtual_key_deleted"] = !entry.key_id.empty() && keys.FindById(entry.key_id) == nullptr;
+  json["client_ip"] = OrNull(entry.client_ip);
   json["endpoint_type"] = entry.endpoint;
   json["streaming"] = entry.streaming;
   json["status_code"] = entry.status;
@@ -32,6 +48,7 @@ Json EntryJson(const LogEntry& entry) {
   json["failover_attempt"] = entry.failover_attempt;
   json["duration_ms"] = entry.duration_ms;
   json["ttft_ms"] = entry.ttft_ms ? Json(*entry.ttft_ms) : Json(nullptr);
+  json["tokens_per_second"] = TokensPerSecond(entry);
   json["tokens_prompt"] = nullptr;
   json["tokens_completion"] = nullptr;
   json["tokens_completion_reasoning"] = nullptr;
@@ -45,14 +62,16 @@ Json EntryJson(const LogEntry& entry) {
     json["tokens_prompt_cache_hit"] = entry.usage->cached;
     json["tokens_prompt_cache_miss"] = entry.usage->prompt - entry.usage->cached;
   }
+  json["cost_usd"] = entry.cost ? Json(static_cast<double>(*entry.cost) / 1e9) : Json(nullptr);
   json["attempts"] = Json::parse(entry.attempts, nullptr, false);
   json["created_at"] = Time(entry.created_at);
   return json;
 }
 
-Json EntriesJson(const std::vector<LogEntry>& entries) {
+Json EntriesJson(const Context& context, const std::vector<LogEntry>& entries) {
+  const std::shared_ptr<const KeySnapshot> keys = context.keys->Snapshot();
   Json list = Json::array();
-  for (const LogEntry& entry : entries) list.push_back(EntryJson(entry));
+  for (const LogEntry& entry : entries) list.push_back(EntryJson(entry, *keys));
   return list;
 }
 
@@ -86,7 +105,7 @@ absl::Status ReadTime(const Call& call, std::string_view name, std::optional<Wal
 absl::Status ReadId(const Call& call, std::string_view name, std::string* out) {
   *out = base::Lower(call.query.Get(name));
   if (out->empty() || base::IsUuid(*out)) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("{} must be the id of a provider", name));
+  return absl::InvalidArgumentError(fmt::format("{} must be an id (a UUID)", name));
 }
 
 absl::Status ReadStatusCode(std::string_view text, LogFilter* filter) {
@@ -107,9 +126,11 @@ absl::StatusOr<LogFilter> ReadFilter(const Call& call) {
   LogFilter filter;
   filter.model_id = call.query.Get("model_id");
   filter.key_name = call.query.Get("virtual_key_name");
+  filter.client_ip = call.query.Get("client_ip");
   filter.endpoint = call.query.Get("endpoint_type");
   for (const absl::Status& status :
        {ReadId(call, "provider_id", &filter.provider_id),
+        ReadId(call, "virtual_key_id", &filter.key_id),
         ReadId(call, "attempt_provider_id", &filter.attempt_provider_id),
         ReadStatusCode(call.query.Get("status_code"), &filter),
         ReadTime(call, "from", &filter.from), ReadTime(call, "to", &filter.to)}) {
@@ -143,7 +164,7 @@ Reply ListLogs(const Context& context, const Call& call) {
                         way == "asc" ? LogOrder::kOldestFirst : LogOrder::kNewestFirst);
   if (!result.ok()) return StatusReply(result.status());
   Json json;
-  json["entries"] = EntriesJson(result->entries);
+  json["entries"] = EntriesJson(context, result->entries);
   json["total"] = result->total;
   json["total_exact"] = result->total_exact;
   json["page"] = *page;
@@ -181,7 +202,7 @@ Reply NextLogs(const Context& context, const Call& call) {
       context.log->Next(*filter, last ? &*last : nullptr, static_cast<std::size_t>(*limit));
   if (!entries.ok()) return StatusReply(entries.status());
   Json json;
-  json["entries"] = EntriesJson(*entries);
+  json["entries"] = EntriesJson(context, *entries);
   // A page that is not full is the last one.
   const bool more = static_cast<std::int64_t>(entries->size()) == *limit;
   json["next_cursor"] = more ? Json(CursorOf(entries->back())) : Json(nullptr);
@@ -192,7 +213,7 @@ Reply GetLog(const Context& context, const Call& call) {
   const auto entry = context.log->Find(call.path[0]);
   if (!entry.ok()) return StatusReply(entry.status());
   if (!entry->has_value()) return Refusal(404, "log entry not found");
-  return JsonReply(EntryJson(**entry));
+  return JsonReply(EntryJson(**entry, *context.keys->Snapshot()));
 }
 
 Reply PurgeLogs(const Context& context, const Call& call) {
@@ -219,9 +240,11 @@ std::vector<Param> FilterParams(std::vector<Param> more) {
   std::vector<Param> params = {
       {"model_id", "as requested"},
       {"provider_id", "that served, or failed last"},
+      {"virtual_key_id", "id of the virtual key"},
       {"virtual_key_name", "name of the virtual key"},
+      {"client_ip", "address the request came from"},
       {"endpoint_type", "chat, messages, embeddings, ..."},
-      {"status_code", "429, or a class such as 5xx"},
+      {"status_code", "429, a class such as 5xx, or 0"},
       {"from", "arrived at or after this time (RFC 3339)"},
       {"to", "arrived before this time"},
       {"attempt_provider_id", "with an attempt at this provider"},

@@ -703,6 +703,10 @@ class Settings(ApiCase):
         self.assertEqual(self.ok("GET", "/api/settings")["hedging_enabled"], "true")
 
 
+# Of a row of the request log: what is of the moment.
+LIVE = ("created_at", "duration_ms", "tokens_per_second", "virtual_key_id")
+
+
 class Logs(ApiCase):
     def text(self):
         """The configuration of the sidecar."""
@@ -725,8 +729,10 @@ class Logs(ApiCase):
         self.assertRegex(entry["created_at"], TIME)
         self.assertGreaterEqual(entry["duration_ms"], 0)
         attempts = entry.pop("attempts")
+        speed = entry["tokens_per_second"]
+        self.assertTrue(speed is None if entry["duration_ms"] == 0 else speed > 0, entry)
         self.assertEqual(
-            {k: v for k, v in entry.items() if k not in ("created_at", "duration_ms")},
+            {k: v for k, v in entry.items() if k not in LIVE},
             {
                 "id": request,
                 "model_id": "hotel/demo",
@@ -734,6 +740,8 @@ class Logs(ApiCase):
                 "provider_id": providers["p2"],
                 "provider_name": "p2",
                 "virtual_key_name": "dev",
+                "virtual_key_deleted": False,
+                "client_ip": "127.0.0.1",
                 "endpoint_type": "chat",
                 "streaming": False,
                 "status_code": 200,
@@ -748,6 +756,7 @@ class Logs(ApiCase):
                 "tokens_prompt_cache_hit": 0,
                 "tokens_prompt_cache_miss": 1,
                 "tokens_estimated": False,
+                "cost_usd": None,
             },
         )
         self.assertEqual([a["attempt"] for a in attempts], [0, 1])
@@ -795,6 +804,12 @@ class Logs(ApiCase):
         self.assertEqual(self.ids("?status_code=200&model_id=p1%2Fother"), [newest[1]])
         self.assertEqual(self.ids("?model_id=hotel/demo"), newest[2:])
         self.assertEqual(self.ids("?virtual_key_name=dev&endpoint_type=chat"), newest)
+        key = self.ok("GET", "/api/logs/" + newest[0])["virtual_key_id"]
+        self.assertRegex(key, UUID)
+        self.assertEqual(self.ids("?client_ip=127.0.0.1&virtual_key_id=" + key), newest)
+        self.assertEqual(self.ids("?client_ip=127.0.0.2"), [])
+        self.assertEqual(self.ids("?virtual_key_id=" + NOBODY), [])
+        self.assertEqual(self.ids("?status_code=0"), [])
         self.assertEqual(self.ids("?endpoint_type=embeddings"), [])
         self.assertEqual(self.ids("?from=2099-01-01T00:00:00Z"), [])
         self.assertEqual(self.ids("?to=2099-01-01T00:00:00Z"), newest)
@@ -806,7 +821,7 @@ class Logs(ApiCase):
             cursor = step["next_cursor"]
         self.assertEqual(walked, newest[1:])
         for query in ("page=0", "page=x", "per_page=0", "per_page=201", "sort_by=cost", "sort_dir=up", "status_code=abc",
-                      "status_code=1000", "provider_id=x", "attempt_provider_id=x", "attempt_status=x", "from=today"):
+                      "status_code=1000", "provider_id=x", "virtual_key_id=x", "attempt_provider_id=x", "attempt_status=x", "from=today"):
             self.assertEqual(self.call("GET", "/api/logs?" + query).status, 400, query)
         self.refused(400, "invalid cursor", "GET", "/api/logs/cursor?cursor=x")
         # Beyond the pages there is the cursor.
