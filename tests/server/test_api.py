@@ -881,6 +881,28 @@ class Logs(ApiCase):
         wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 50, "the rows are written")
         self.assertEqual(self.ids("?per_page=50"), requests[::-1])
 
+    def test_F189_a_burst_of_requests_has_as_many_rows(self):
+        sim = self.sim()
+        gate = self.start(config({"p1": sim.url}, {"demo": ["p1/ok"]}, server="log_requests: false"))
+        body = json.dumps(ASK).encode()
+        statuses = []
+
+        def burst():
+            with gate.client() as client:
+                for _ in range(300):
+                    client.send_request("POST", "/v1/chat/completions", body)
+                    statuses.append(client.read_answer().status)
+
+        threads = [threading.Thread(target=burst) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((len(statuses), set(statuses)), (3000, {200}))
+        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 3000, "every row is written")
+        self.assertEqual(self.ok("GET", "/api/logs?model_id=hotel/demo&status_code=2xx")["total"], 3000)
+        self.assertRegex(self.call("GET", "/metrics").body, rb"hotel_log_rows_lost_total 0\n")
+
     def test_calls_that_wait_for_the_disk_do_not_hold_up_health_checks(self):
         gate = self.start_group(chat())
         other = sqlite3.connect(os.path.join(gate.data_dir, "hotel.db"), isolation_level=None)
