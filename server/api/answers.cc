@@ -136,9 +136,16 @@ Reply JsonReply(const Json& body, int status) {
 Reply NoContent() { return {204, {}, ""}; }
 
 Reply Refusal(int status, std::string_view text) {
+  // It may repeat a name out of the request.
+  std::string shown;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = base::Utf8Length(rest);
+    shown += length == 0 ? std::string_view("?") : rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
   return {status,
           {{"content-type", "text/plain; charset=utf-8"}, {"cache-control", "no-store"}},
-          std::string(text)};
+          std::move(shown)};
 }
 
 Reply StatusReply(const absl::Status& status) {
