@@ -14,7 +14,7 @@ BEGIN = "<!-- written from the names of the tests -->"
 END = "<!-- end -->"
 # The reports are numbered oddly; the areas whose features are built.
 AREAS = [("failover", 1, 35), ("stream", 37, 81), ("429", 83, 101), ("breaker", 103, 121), ("timeouts", 123, 137),
-         ("headers", 139, 153), ("body", 155, 167)]
+         ("headers", 139, 153), ("body", 155, 167), ("log", 169, 177), ("security", 179, 183), ("scale", 185, 201)]
 
 CASE = re.compile(r'TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 PYTHON_CASE = re.compile(r'def (test_\w+)\(self[^)]*\):(?:\s*"""(.*?)""")?', re.S)
