@@ -132,6 +132,7 @@ std::vector<Option> FailoverRows();
 std::vector<Option> LimitRows();    ///< rate_limit, inflight_limiter
 std::vector<Option> TimeoutRows();  ///< timeouts, stream
 std::vector<Option> LogRows();
+std::vector<Option> ClientLimitRows();
 std::vector<Option> DiscoveryRows();
 
 }  // namespace hotel::settings

@@ -11,7 +11,7 @@ const std::vector<Option>& Options() {
   static const std::vector<Option>* const options = [] {
     auto* rows = new std::vector<Option>;
     for (const auto block : {BreakerRows, RetryRows, FailoverRows, LimitRows, TimeoutRows, LogRows,
-                             DiscoveryRows}) {
+                             ClientLimitRows, DiscoveryRows}) {
       for (const Option& row : block()) rows->push_back(row);
     }
     return rows;

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <openssl/rand.h>
 
 #include "absl/status/status.h"
@@ -40,12 +39,6 @@ absl::StatusOr<Secret> NewKeySecret() {
   Secret secret(std::string(kPrefix) + Hex(random));
   OPENSSL_cleanse(random.data(), random.size());
   return secret;
-}
-
-KeyDigest DigestOf(std::string_view key) {
-  KeyDigest digest{};
-  EVP_Digest(key.data(), key.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  return digest;
 }
 
 std::string DigestText(const KeyDigest& digest) { return Hex(digest); }

@@ -16,7 +16,6 @@ namespace hotel::store {
 /// "sk-" and 32 hex digits from the system's random source.
 absl::StatusOr<Secret> NewKeySecret();
 
-KeyDigest DigestOf(std::string_view key);
 std::string DigestText(const KeyDigest& digest);  ///< 64 lower-case hex digits
 std::optional<KeyDigest> ParseDigest(std::string_view text);
 

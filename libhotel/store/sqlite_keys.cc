@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "libhotel/base/ids.h"
+#include "libhotel/base/key_digest.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/store/key_rows.h"
 #include "libhotel/store/key_rules.h"
@@ -53,7 +54,7 @@ absl::Status ApplyFileKey(Connection& connection, const Keys& keys, const FileKe
                         fmt::format("virtual key '{}': {}", Quoted(file.spec.name),
                                     std::string(spec.status().message())));
   }
-  const KeyDigest digest = DigestOf(file.key.Reveal());
+  const KeyDigest digest = base::KeyDigestOf(file.key.Reveal());
   for (const VirtualKey& other : keys) {
     if (other.digest != digest || other.spec.name == spec->name) continue;
     // A key that came from the file under another name has been renamed there.
@@ -89,7 +90,7 @@ absl::Status ReleaseOldKeys(Connection& connection, const Keys& rows,
   std::map<std::string, KeyDigest, std::less<>> listed;
   std::set<KeyDigest> digests;
   for (const FileKey& key : keys) {
-    const KeyDigest digest = DigestOf(key.key.Reveal());
+    const KeyDigest digest = base::KeyDigestOf(key.key.Reveal());
     listed.emplace(base::Trim(key.spec.name), digest);
     digests.insert(digest);
   }
@@ -98,7 +99,7 @@ absl::Status ReleaseOldKeys(Connection& connection, const Keys& rows,
     VirtualKey released = row;
     if (const auto same = listed.find(row.spec.name); same != listed.end()) {
       if (same->second == row.digest) continue;
-      released.digest = DigestOf(row.id);  // until its new one is written
+      released.digest = base::KeyDigestOf(row.id);  // until its new one is written
     } else if (digests.count(row.digest) != 0) {
       continue;  // it has another name now
     } else {
@@ -163,7 +164,7 @@ absl::StatusOr<NewKey> SqliteKeys::Create(const KeySpec& spec) {
   VirtualKey row;
   row.id = base::NewUuid();
   row.spec = *std::move(normal);
-  row.digest = DigestOf(secret->Reveal());
+  row.digest = base::KeyDigestOf(secret->Reveal());
   row.preview = KeyPreview(secret->Reveal());
   row.created_at = clock_->WallNow();
   row.updated_at = row.created_at;

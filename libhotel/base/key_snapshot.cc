@@ -9,7 +9,7 @@
 
 #include "hotel/key_store.h"
 
-#include "libhotel/store/key_secret.h"
+#include "libhotel/base/key_digest.h"
 
 namespace hotel {
 namespace {
@@ -46,7 +46,7 @@ KeySnapshot::KeySnapshot(std::vector<VirtualKey> keys)
 KeySnapshot::~KeySnapshot() = default;
 
 const VirtualKey* KeySnapshot::FindKey(std::string_view key) const {
-  const auto found = index_->by_digest.find(store::DigestOf(key));
+  const auto found = index_->by_digest.find(base::KeyDigestOf(key));
   if (found == index_->by_digest.end() || key.empty()) return nullptr;
   return found->second->spec.enabled ? found->second : nullptr;
 }
