@@ -38,6 +38,7 @@ void AddSettings(CLI::App* app, Command* chosen);
 void AddEvents(CLI::App* app, Command* chosen);
 void AddProviders(CLI::App* app, Command* chosen);
 void AddModels(CLI::App* app, Command* chosen);
+void AddKeys(CLI::App* app, Command* chosen);
 void AddStats(CLI::App* app, Command* chosen);
 void AddLines(CLI::App* app, Command* chosen);
 

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   for (const auto add :
        {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset, hotel::ctl::AddLogs,
         hotel::ctl::AddSettings, hotel::ctl::AddEvents, hotel::ctl::AddProviders,
-        hotel::ctl::AddModels, hotel::ctl::AddStats, hotel::ctl::AddLines}) {
+        hotel::ctl::AddModels, hotel::ctl::AddKeys, hotel::ctl::AddStats, hotel::ctl::AddLines}) {
     add(&app, &chosen);
   }
 
