@@ -212,12 +212,12 @@ virtual_keys:
 
 TEST_CASE("Unknown keys name the nearest known one, or all of them") {
   CHECK(Errors("timeout: {}\n") == "h.yaml:1: timeout: unknown key; did you mean \"timeouts\"?");
-  CHECK(
-      Errors("zzz: 1\n") ==
-      "h.yaml:1: zzz: unknown key; known ones are: discovery, failover, hedging, inflight_limiter, "
-      "log, rate_limit, "
-      "resilience, stream, timeouts, server, profile, settings, providers, failover_groups, "
-      "virtual_models, virtual_keys");
+  CHECK(Errors("zzz: 1\n") ==
+        "h.yaml:1: zzz: unknown key; known ones are: client_limits, discovery, failover, hedging, "
+        "inflight_limiter, "
+        "log, rate_limit, "
+        "resilience, stream, timeouts, server, profile, settings, providers, failover_groups, "
+        "virtual_models, virtual_keys");
   CHECK(Errors("settings: {request_timout: 1s}\n") ==
         "h.yaml:1: settings.request_timout: unknown key; did you mean \"request_timeout\"?");
   CHECK(Errors("resilience: {zzz: {}}\n") ==

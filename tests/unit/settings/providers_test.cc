@@ -196,7 +196,8 @@ TEST_CASE("Virtual keys have a name and a key, both unique") {
         "h.yaml:5: virtual_keys[3].key: is empty; write the key that clients send\n"
         "h.yaml:6: virtual_keys[4]: has no key; write key: and what clients send\n"
         "h.yaml:7: virtual_keys[5]: has no name; write name: and a word for it\n"
-        "h.yaml:8: virtual_keys[6].rps: unknown key; known ones are: name, key\n"
+        "h.yaml:8: virtual_keys[6].rps: unknown key; known ones are: name, key, rate_limit_rps, "
+        "rate_limit_burst, rate_limit_tpm, allowed_providers, budget_usd, budget_period\n"
         "h.yaml:9: virtual_keys[7]: is not a key; write {name: dev, key: ...}");
   CHECK(Errors("virtual_keys: {a: b}\n").find("write a list") != std::string::npos);
 }
@@ -265,6 +266,45 @@ TEST_CASE("The transport's judgement is an error like the others, at the line it
         std::vector<std::string>{"h.yaml:2: providers.acme.http2: has no effect"});
   CHECK(asked == std::vector<std::string>{"acme"});
   CHECK(allow_http);
+}
+
+TEST_CASE("Virtual keys may be limited where they stand") {
+  const auto read = Read(
+      "providers: {acme one: {type: openai, base_url: 'https://a.example/v1', api_key: k}}\n"
+      "virtual_keys:\n"
+      "  - {name: a, key: k1, rate_limit_rps: 0, rate_limit_burst: 3, rate_limit_tpm: 5000,\n"
+      "     allowed_providers: [acme one], budget_usd: 12.5, budget_period: week}\n"
+      "  - {name: b, key: k2}\n");
+  REQUIRE(read.errors.empty());
+  const VirtualKeySpec& a = read.config.virtual_keys[0];
+  CHECK(a.limits.rps == 0);
+  CHECK(a.limits.burst == 3);
+  CHECK(a.limits.tpm == 5000);
+  CHECK(*a.allowed_providers == std::vector<std::string>{"acme-one"});
+  CHECK(a.limits.budget.amount == 12 * KeyBudget::kDollar + KeyBudget::kDollar / 2);
+  CHECK(a.limits.budget.period == BudgetPeriod::kWeek);
+  const VirtualKeySpec& b = read.config.virtual_keys[1];
+  CHECK_FALSE(b.limits.rps.has_value());
+  CHECK_FALSE(b.limits.has_budget);
+  CHECK_FALSE(b.allowed_providers.has_value());
+  CHECK(Errors("virtual_keys:\n"
+               "  - {name: a, key: k1, rate_limit_rps: -1}\n"
+               "  - {name: b, key: k2, rate_limit_burst: 0}\n"
+               "  - {name: c, key: k3, rate_limit_tpm: many}\n"
+               "  - {name: d, key: k4, budget_usd: -1}\n"
+               "  - {name: e, key: k5, budget_usd: 1, budget_period: year}\n"
+               "  - {name: f, key: k6, budget_period: day}\n"
+               "  - {name: g, key: k7, allowed_providers: []}\n"
+               "  - {name: Admin, key: k8}\n") ==
+        "h.yaml:2: virtual_keys[0].rate_limit_rps: \"-1\" is not a whole number from 0 to 10000\n"
+        "h.yaml:3: virtual_keys[1].rate_limit_burst: \"0\" is not a whole number from 1 to 10000\n"
+        "h.yaml:4: virtual_keys[2].rate_limit_tpm: \"many\" is not a whole number from 1 to "
+        "100000000\n"
+        "h.yaml:5: virtual_keys[3].budget_usd: \"-1\" is not an amount from 0 to 10000000\n"
+        "h.yaml:6: virtual_keys[4].budget_period: \"year\" is not day, week or month\n"
+        "h.yaml:7: virtual_keys[5].budget_period: needs budget_usd beside it\n"
+        "h.yaml:8: virtual_keys[6].allowed_providers: allows nobody; name at least one provider\n"
+        "h.yaml:9: virtual_keys[7].name: is a name the gateway uses itself; choose another");
 }
 
 }  // namespace

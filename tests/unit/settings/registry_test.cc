@@ -83,6 +83,14 @@ constexpr DefaultRow kDecisions2[] = {
     {"hedging.enabled", "false", "false"},
     {"hedging.delay", "4s", "4s"},
     {"log.retention", "0", "0"},
+    {"client_limits.enabled", "true", "true"},
+    {"client_limits.ip_enabled", "true", "true"},
+    {"client_limits.ip_rps", "0", "0"},
+    {"client_limits.ip_burst", "60", "60"},
+    {"client_limits.rps", "0", "0"},
+    {"client_limits.burst", "20", "20"},
+    {"client_limits.tpm", "0", "0"},
+    {"client_limits.max_wait_ms", "200", "200"},
     {"discovery.enabled", "true", "true"},
     {"discovery.interval", "6h", "1h"},
     {"discovery.on_startup", "true", "true"},
@@ -231,6 +239,14 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
   CHECK(path_of("inflight_limiter_enabled") == "inflight_limiter.enabled");
   CHECK(path_of("inflight_grow_after") == "inflight_limiter.grow_after");
   CHECK(path_of("inflight_forget_after") == "inflight_limiter.forget_after");
+  CHECK(path_of("rate_limit_enabled") == "client_limits.enabled");
+  CHECK(path_of("rate_limit_ip_enabled") == "client_limits.ip_enabled");
+  CHECK(path_of("rate_limit_ip_rps") == "client_limits.ip_rps");
+  CHECK(path_of("rate_limit_ip_burst") == "client_limits.ip_burst");
+  CHECK(path_of("rate_limit_rps") == "client_limits.rps");
+  CHECK(path_of("rate_limit_burst") == "client_limits.burst");
+  CHECK(path_of("rate_limit_tpm") == "client_limits.tpm");
+  CHECK(path_of("rate_limit_max_wait_ms") == "client_limits.max_wait_ms");
   CHECK(path_of("nothing") == "none");
   CHECK(FindFlatOption("") == nullptr);
   CHECK(FindOption("") == nullptr);
@@ -248,6 +264,13 @@ TEST_CASE("The runtime keys and variables of the two seeds lead to their options
       {"CIRCUIT_BREAKER_SUCCESS_THRESHOLD", "circuit_breaker.success_threshold"},
       {"CIRCUIT_BREAKER_TIMEOUT", "circuit_breaker.timeout"},
       {"CIRCUIT_BREAKER_SLOW_CALL_THRESHOLD", "circuit_breaker.slow_call_threshold"},
+      {"RATE_LIMIT_ENABLED", "client_limits.enabled"},
+      {"RATE_LIMIT_IP_RPS", "client_limits.ip_rps"},
+      {"RATE_LIMIT_IP_BURST", "client_limits.ip_burst"},
+      {"RATE_LIMIT_RPS", "client_limits.rps"},
+      {"RATE_LIMIT_BURST", "client_limits.burst"},
+      {"RATE_LIMIT_TPM", "client_limits.tpm"},
+      {"RATE_LIMIT_MAX_WAIT_MS", "client_limits.max_wait_ms"},
       {"DISCOVERY_ENABLED", "discovery.enabled"},
       {"CACHE_REFRESH_INTERVAL", "discovery.interval"},
       {"PROVIDER_RECHECK_INTERVAL", "discovery.recheck_interval"}};
@@ -402,9 +425,10 @@ TEST_CASE("R84 intervals of discovery may be bare seconds") {
 }
 
 TEST_CASE("Names below a block are listed once each") {
-  CHECK(OptionNames("", false) == std::vector<std::string>{"discovery", "failover", "hedging",
-                                                           "inflight_limiter", "log", "rate_limit",
-                                                           "resilience", "stream", "timeouts"});
+  CHECK(OptionNames("", false) == std::vector<std::string>{"client_limits", "discovery", "failover",
+                                                           "hedging", "inflight_limiter", "log",
+                                                           "rate_limit", "resilience", "stream",
+                                                           "timeouts"});
   CHECK(OptionNames("failover", false) ==
         std::vector<std::string>{"backoff", "enabled", "endpoints", "error_body", "exhaustion",
                                  "judge", "last_candidate_retry", "max_attempts",
