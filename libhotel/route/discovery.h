@@ -116,6 +116,8 @@ class StandardDiscovery final : public Discovery {
             std::vector<std::pair<std::string, Event::Value>> metadata);
   void TellResult(const DiscoveryResult& result, int suspect_scans);
   void TellGroups(const GroupChanges& groups);
+  void ExplainBegin(const Provider& provider, bool may_disable);
+  void ExplainEnd(const DiscoveryResult& result);
   void NoteSynced();
 
   const DiscoveryParts parts_;

@@ -13,6 +13,8 @@
 namespace hotel::route {
 namespace {
 
+constexpr char kSource[] = "discovery";
+
 /// Events of one kind that one sync may cause: a provider that comes and goes must not drown what
 /// else happens.
 constexpr std::size_t kMostEvents = 20;
@@ -111,10 +113,38 @@ void StandardDiscovery::Tell(const char* type, Event::Severity severity, std::st
   Event event;
   event.type = type;
   event.severity = severity;
-  event.source = std::string_view(type).substr(0, 8) == "failover" ? "failover" : "discovery";
+  event.source = std::string_view(type).substr(0, 8) == "failover" ? "failover" : kSource;
   event.message = std::move(message);
   event.metadata = std::move(metadata);
   parts_.events->OnEvent(event);
+}
+
+/// For the debug log.
+void StandardDiscovery::ExplainBegin(const Provider& provider, bool may_disable) {
+  if (parts_.events == nullptr || !parts_.events->WantsDebug(kSource)) return;
+  LogNote note;
+  note.source = kSource;
+  note.message = "listing asked for";
+  note.attributes = {{"provider", provider.routing_name}, {"may_disable", may_disable}};
+  note.debug = true;
+  parts_.events->OnNote(note);
+}
+
+void StandardDiscovery::ExplainEnd(const DiscoveryResult& result) {
+  if (parts_.events == nullptr || !parts_.events->WantsDebug(kSource)) return;
+  LogNote note;
+  note.source = kSource;
+  note.message = result.status.ok() ? "listing applied" : "listing failed";
+  note.attributes = {{"provider", RoutingName(result.provider_name)}};
+  if (result.status.ok()) {
+    note.attributes.insert(note.attributes.end(),
+                           {{"models_found", Count(result.models_found)},
+                            {"added", Count(result.models.added.size())},
+                            {"disabled", Count(result.models.disabled.size())},
+                            {"suspect", result.suspect}});
+  }
+  note.debug = true;
+  parts_.events->OnNote(note);
 }
 
 void StandardDiscovery::TellResult(const DiscoveryResult& result, int suspect_scans) {

@@ -55,6 +55,7 @@ void StandardDiscovery::Begin(std::shared_ptr<const Provider> provider, bool may
   auto scan = std::make_unique<Scan>();
   scan->provider = std::move(provider);
   scan->may_disable = may_disable;
+  ExplainBegin(*scan->provider, may_disable);
   if (done) scan->done.push_back(std::move(done));
   running_.emplace(id, std::move(scan));
   Publish();
@@ -213,6 +214,7 @@ void StandardDiscovery::Finish(const std::string& provider_id, DiscoveryResult r
   const auto row = scans_.find(provider_id);
   if (row != scans_.end() && row->second.checked_at == WallTime{}) scans_.erase(row);
   Publish();
+  ExplainEnd(result);
   for (const Done& done : scan->done) done(result);
 }
 

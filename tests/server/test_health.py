@@ -210,6 +210,11 @@ class Lines(HealthCase):
     def test_DEBUG_LOG_SCOPES_turns_on_what_begins_so(self):
         self.assertEqual(self.scopes(self.log(DEBUG_LOG_SCOPES="circuit, resolve")), {"circuit-breaker", "resolve"})
 
+    def test_scans_are_explained(self):
+        self.start(config({"p1": self.upstream(Listed("a", "b"))}), env={**DISCOVERS, "DEBUG_LOG_SCOPES": "discovery"})
+        wait_until(lambda: 'msg="discovery: listing applied"' in self.gate.stderr(), "the list was read")
+        self.assertRegex(self.gate.stderr(), r'level=debug msg="discovery: listing applied" provider=p1 models_found=2 added=2 disabled=0 suspect=false')
+
     def test_json_lines_hold_their_attributes_apart(self):
         lines = [json.loads(line) for line in self.log(DEBUG_LOG="true", LOG_FORMAT="json").splitlines()]
         verdicts = [line for line in lines if (line["source"], line["msg"]) == ("circuit-breaker", "verdict")]
