@@ -105,7 +105,8 @@ void Log::Write(LogLevel level, std::string_view scope, std::string_view message
     for (const auto& [key, value] : fields) {
       auto& attribute = line["attrs"][key];
       if (const auto* text = std::get_if<std::string>(&value)) {
-        attribute = base::RedactKeys(*text);
+        const std::string masked = base::RedactKeys(*text);
+        attribute = base::TruncateUtf8(masked, observe::LogLine::kMaxValue);
       } else {
         std::visit([&attribute](const auto& each) { attribute = each; }, value);
       }

@@ -37,6 +37,7 @@ void AddLogs(CLI::App* app, Command* chosen);
 void AddSettings(CLI::App* app, Command* chosen);
 void AddEvents(CLI::App* app, Command* chosen);
 void AddProviders(CLI::App* app, Command* chosen);
+void AddDiscover(CLI::App* app, Command* chosen);
 void AddModels(CLI::App* app, Command* chosen);
 void AddKeys(CLI::App* app, Command* chosen);
 void AddStats(CLI::App* app, Command* chosen);

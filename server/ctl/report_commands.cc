@@ -1,4 +1,4 @@
-// providers, models, stats, log.
+// providers, discover, models, stats, log.
 #include <algorithm>
 #include <map>
 
@@ -27,6 +27,39 @@ absl::Status ShowProviders(Session& session) {
                Cell(health, "errors"), Cell(row, "status_reason"), Cell(row, "last_error")});
   }
   table.Print(session.out);
+  return absl::OkStatus();
+}
+
+/// How many models are in a section of what changed.
+std::string Changed(const Json& diff, const char* section) {
+  return std::to_string(diff.value(section, Json::array()).size());
+}
+
+absl::Status Discover(Session& session, const std::string& provider) {
+  std::string path = "/api/providers/discover-all";
+  if (!provider.empty()) {
+    const auto id = FindProvider(session.remote, provider);
+    if (!id.ok()) return id.status();
+    path = fmt::format("/api/providers/{}/discover", Escaped(*id));
+  }
+  const auto answer = session.remote.Call("POST", path);
+  if (!answer.ok()) return answer.status();
+  if (session.json) {
+    session.out << answer->dump(2) << '\n';
+    return absl::OkStatus();
+  }
+  Table table({"PROVIDER", "LISTED", "ADDED", "ENABLED AGAIN", "UPDATED", "ERROR"});
+  const Json results =
+      provider.empty() ? answer->value("results", Json::array()) : Json::array({*answer});
+  bool failed = false;
+  for (const Json& row : results) {
+    const Json diff = row.value("diff", Json::object());
+    failed = failed || !row.value("success", false);
+    table.Add({Cell(row, "provider_name"), Cell(row, "models_found"), Changed(diff, "added"),
+               Changed(diff, "reenabled"), Changed(diff, "updated"), Cell(row, "error")});
+  }
+  table.Print(session.out);
+  if (failed) return absl::UnavailableError("not every provider could be asked");
   return absl::OkStatus();
 }
 
@@ -119,6 +152,17 @@ absl::Status ShowLines(Session& session, const LineOptions& options) {
 void AddProviders(CLI::App* app, Command* chosen) {
   app->add_subcommand("providers", "Show how the providers are doing")->callback([chosen] {
     *chosen = ShowProviders;
+  });
+}
+
+void AddDiscover(CLI::App* app, Command* chosen) {
+  auto* const command =
+      app->add_subcommand("discover", "Ask providers for their models now; nothing is disabled");
+  const auto provider = std::make_shared<std::string>();
+  command->add_option("provider", *provider,
+                      "By name or id; all that are asked by themselves if left out");
+  command->callback([chosen, provider] {
+    *chosen = [provider](Session& session) { return Discover(session, *provider); };
   });
 }
 
