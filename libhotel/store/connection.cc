@@ -1,13 +1,12 @@
 #include "libhotel/store/connection.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -21,10 +20,16 @@
 namespace hotel::store {
 namespace {
 
-int TimeoutMilliseconds(Duration timeout) {
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  return static_cast<int>(
-      std::clamp<std::int64_t>(milliseconds, 0, std::numeric_limits<int>::max()));
+/// Asked by SQLite, for the `tries`-th time, whether to wait on for somebody's lock. Its own
+/// handler soon sleeps a tenth of a second; who commits again and again then never leaves it a gap.
+int WaitForLock(void* waiter, int tries) {
+  constexpr int kQuickTries = 200;
+  auto& lock = *static_cast<LockWait*>(waiter);
+  const auto now = std::chrono::steady_clock::now();
+  if (tries == 0) lock.since = now;
+  if (now - lock.since >= lock.longest) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(tries < kQuickTries ? 1 : 10));
+  return 1;
 }
 
 }  // namespace
@@ -152,7 +157,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& 
 }
 
 absl::Status Connection::Configure(Duration busy_timeout, Durability durability) {
-  sqlite3_busy_timeout(db_, TimeoutMilliseconds(busy_timeout));
+  lock_wait_.longest = busy_timeout;
+  sqlite3_busy_handler(db_, WaitForLock, &lock_wait_);
   absl::Status status = RunScript(
       "PRAGMA foreign_keys = ON;"
       "PRAGMA trusted_schema = OFF;");

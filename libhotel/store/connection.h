@@ -4,6 +4,7 @@
 #ifndef HOTEL_STORE_CONNECTION_H_
 #define HOTEL_STORE_CONNECTION_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -99,6 +100,12 @@ enum class Durability {
   kCheckpoint,  ///< it survives the end of the process; a power cut may take the last commits back
 };
 
+/// How long a connection waits for somebody else's lock.
+struct LockWait {
+  Duration longest{};
+  std::chrono::steady_clock::time_point since{};  ///< of the wait at hand
+};
+
 /// An open database. Every method reports failure as SqliteStatus does.
 class Connection {
  public:
@@ -154,6 +161,7 @@ class Connection {
 
   sqlite3* db_;
   std::string path_;
+  LockWait lock_wait_;
 };
 
 /// A transaction: rolled back by its destructor unless committed.
