@@ -45,6 +45,7 @@ void TaskThread::Stop() {
     ending.swap(thread_);
   }
   wake_.notify_all();
+  dropped.clear();
   if (ending.joinable()) ending.join();
 }
 

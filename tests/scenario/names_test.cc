@@ -68,14 +68,6 @@ TEST_CASE("F027 a group whose entries are all filtered out: 502, no Retry-After"
          }
          return absl::OkStatus();
        }},
-      {"providers gone",
-       [](Harness& h) {
-         const auto before = h.store->Snapshot();
-         for (const auto& p : before->providers()) {
-           h.store->DeleteProvider(p->id).IgnoreError();
-         }
-         return absl::OkStatus();
-       }},
   };
   for (const Row& row : rows) {
     INFO(row.what);
@@ -91,6 +83,17 @@ TEST_CASE("F027 a group whose entries are all filtered out: 502, no Retry-After"
     CHECK(client.header("retry-after").empty());
     CHECK(h.record().error_kind == ErrorKind::kProviderError);
   }
+}
+
+TEST_CASE("decisions 10 a group whose models are gone has no entries: 404") {
+  Harness h;
+  h.Demo({"u1", "u2"});
+  const auto before = h.store->Snapshot();
+  for (const auto& p : before->providers()) REQUIRE(h.store->DeleteProvider(p->id).ok());
+  const Client client = h.Ask();
+  CheckRefused(
+      client, h, 404,
+      ErrorBody("no entries in failover group", "not_found_error", "failover_group_empty"));
 }
 
 TEST_CASE("a disabled entry, model or provider is left out, the others serve") {
