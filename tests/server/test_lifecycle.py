@@ -239,7 +239,7 @@ class Start(TestCase):
             self.assertLessEqual({"time", "level", "source", "msg"}, set(line))
         (request,) = [line for line in lines if line["source"] == "request"]
         attrs = request["attrs"]
-        self.assertEqual((attrs["model"], attrs["provider"], attrs["status"], attrs["stream"]), ("hotel/demo", "p1", 200, False))
+        self.assertEqual((attrs["model"], attrs["provider"], attrs["status"], attrs["stream"]), ("hotel/demo", "p1", 200, ASK.get("stream", False)))
 
 
 class Stop(TestCase):
