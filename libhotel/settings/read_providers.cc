@@ -202,7 +202,7 @@ void ReadProvider(Reader* reader, const Member& entry, const AddressPolicy& addr
                   const ProviderCheck& check, ProviderSpec* spec, ProviderSection::Entry* section) {
   std::vector<std::string> known = {"type",    "base_url",      "api_key", "models",
                                     "enabled", "max_in_flight", "profile", "ca_file",
-                                    "proxy",   "unix_socket",   "http2"};
+                                    "proxy",   "unix_socket",   "http2",   "autodiscovery_enabled"};
   const std::vector<std::string> blocks = OptionNames("", true);
   known.insert(known.end(), blocks.begin(), blocks.end());
 
@@ -229,6 +229,8 @@ void ReadProvider(Reader* reader, const Member& entry, const AddressPolicy& addr
       ReadModels(reader, value, member_path, spec);
     } else if (member->key == "enabled") {
       spec->enabled = reader->Bool(value, member_path).value_or(true);
+    } else if (member->key == "autodiscovery_enabled") {
+      spec->autodiscovery_enabled = reader->Bool(value, member_path).value_or(true);
     } else if (member->key == "max_in_flight") {
       ReadMaxInFlight(reader, value, member_path, spec);
     } else if (member->key == "profile") {

@@ -125,6 +125,14 @@ TEST_CASE("max_in_flight is a whole number from 1 to 10000, left out it is none"
   }
 }
 
+TEST_CASE("facts l a provider may be left out of discovery") {
+  CHECK(Read(Provider("a")).config.providers[0].autodiscovery_enabled);
+  const ReadResult off = Read(Provider("a", "    autodiscovery_enabled: false\n"));
+  CHECK(Lines(off.errors).empty());
+  CHECK_FALSE(off.config.providers[0].autodiscovery_enabled);
+  CHECK_FALSE(Errors(Provider("a", "    autodiscovery_enabled: perhaps\n")).empty());
+}
+
 TEST_CASE("Unknown provider keys are errors") {
   CHECK(Errors(Provider("a", "    api_ky: x\n")) ==
         "h.yaml:5: providers.a.api_ky: unknown key; did you mean \"api_key\"?");
