@@ -205,7 +205,8 @@ absl::StatusOr<DatabaseFacts> CopyTo(const std::string& from, const std::string&
   {
     auto target = File::Open(passing, SQLITE_OPEN_READWRITE, options.busy_timeout);
     if (!target.ok()) return target.status();
-    if (auto copied = CopyPages(*source, *target, options.busy_timeout); !copied.ok()) return copied;
+    if (auto copied = CopyPages(*source, *target, options.busy_timeout); !copied.ok())
+      return copied;
     // One file, also where that it comes from has a log beside it.
     if (auto single = target->Run("PRAGMA journal_mode = DELETE"); !single.ok()) return single;
     if (options.without_logs) {
