@@ -17,7 +17,7 @@ Harness::Harness(Settings with, std::unique_ptr<Store> own_store)
   MakeRouterWith({});
 }
 
-void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models) {
+void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models, RequestGate* gate) {
   RouterDeps deps;
   deps.clock = &clock;
   deps.loop = &loop;
@@ -30,6 +30,7 @@ void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models) {
   deps.settings = &settings;
   deps.events = &events;
   deps.log = &log;
+  deps.gate = gate;
   deps.virtual_models = std::move(models);
   deps.seed = 7;
   router = MakeRouter(deps);
@@ -37,6 +38,11 @@ void Harness::MakeRouterWith(std::vector<VirtualModelSpec> models) {
 
 Harness& Harness::Virtual(std::vector<VirtualModelSpec> models) {
   MakeRouterWith(std::move(models));
+  return *this;
+}
+
+Harness& Harness::Gate(RequestGate* gate) {
+  MakeRouterWith({}, gate);
   return *this;
 }
 

@@ -62,6 +62,8 @@ class Harness {
   Harness& Demo(const std::vector<std::string>& providers);
   /// Names that stand for lists of targets. Before the first request.
   Harness& Virtual(std::vector<VirtualModelSpec> models);
+  /// What stands in front of the routes. Before the first request.
+  Harness& Gate(RequestGate* gate);
   /// The next script of a provider (the last one repeats).
   Harness& On(const std::string& provider, Script script);
 
@@ -99,7 +101,7 @@ class Harness {
   std::unique_ptr<Store> store;
 
  private:
-  void MakeRouterWith(std::vector<VirtualModelSpec> models);
+  void MakeRouterWith(std::vector<VirtualModelSpec> models, RequestGate* gate = nullptr);
 
   std::unique_ptr<CircuitBreaker> real_breaker_;
   std::vector<std::shared_ptr<testing::RecordingSink>> sinks_;

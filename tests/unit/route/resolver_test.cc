@@ -24,6 +24,8 @@ struct World {
   TimePoint now{std::chrono::hours(1)};
   Inventory* inventory = nullptr;
 
+  const std::vector<std::string>* allowed = nullptr;
+
   void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
                    bool fixed = false, const std::string& type = "openai") {
     Provider p;
@@ -55,7 +57,7 @@ struct World {
   }
   GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
   Route Go(const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) const {
-    return Resolve({name, endpoint, nullptr, inventory}, Snapshot(), *settings, *breaker, *virtuals,
+    return Resolve({name, endpoint, allowed, inventory}, Snapshot(), *settings, *breaker, *virtuals,
                    now);
   }
   void Virtual(std::vector<VirtualModelSpec> specs) {
@@ -438,6 +440,39 @@ TEST_CASE("a passthrough is a route of one by the provider's name") {
     CHECK(route.refusal->message == std::string("provider not found: ") + name);
   }
   CHECK(w.Go("sealed", Endpoint::kPassthrough).refusal->status == 500);
+}
+
+TEST_CASE("facts o a key's providers are the only ones that are asked; none left is a 403") {
+  World w;
+  w.AddProvider("a");
+  w.AddProvider("b");
+  w.AddGroup("g", {w.AddModel("a", "m"), w.AddModel("b", "m")});
+  w.Virtual({{"v", kFailover, {{"a/m"}, {"b/m"}}}});
+  const std::vector<std::string> only_b = {"id-b"};
+  const std::vector<std::string> nobody;
+  w.allowed = &only_b;
+  const Route group = w.Go("hotel/g");
+  REQUIRE(group.candidates.size() == 1);
+  CHECK(group.candidates[0].provider->name == "b");
+  REQUIRE(group.unfit.size() == 1);
+  CHECK(group.unfit[0].reason == "not allowed for the virtual key");
+  CHECK_FALSE(w.Go("b/m").refusal.has_value());
+  CHECK(w.Go("v").candidates.size() == 1);
+  for (const std::string name : {"a/m", "a/unlisted"}) CHECK(w.Go(name).refusal->status == 403);
+  CHECK(w.Go("a", Endpoint::kPassthrough).refusal->status == 403);
+  CHECK_FALSE(w.Go("b", Endpoint::kPassthrough).refusal.has_value());
+  CHECK(w.Go("c/m").refusal->status == 404);
+  // An open circuit of the one that is left is no refusal of the key.
+  w.Open("b", "m");
+  CHECK_FALSE(w.Go("hotel/g").refusal.has_value());
+  w.allowed = &nobody;
+  for (const std::string name : {"hotel/g", "b/m"}) {
+    const Route route = w.Go(name);
+    REQUIRE(route.refusal.has_value());
+    CHECK(route.refusal->status == 403);
+    CHECK(route.refusal->code == "provider_not_allowed");
+    CHECK(route.refusal->kind == ErrorKind::kAuth);
+  }
 }
 
 }  // namespace hotel::route
