@@ -20,6 +20,7 @@ server:
   allowed_provider_hosts: [127.0.0.1]
 resilience: {circuit_breaker: {failure_threshold: 100}}
 failover: {backoff: {initial: 1ms, max: 1ms}}
+discovery: {enabled: false}
 providers:
   first: {type: %(kind)s, base_url: "%(sim)s/first/v1", api_key: ""}
   second: {type: %(kind)s, base_url: "%(sim)s/second/v1", api_key: sk-second}
