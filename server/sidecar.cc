@@ -47,7 +47,9 @@ constexpr std::size_t kWeakMasterKey = 32;
 
 /// For everybody who forgot to make one: nothing else would tell why no key works.
 constexpr const char* kNoVirtualKeys =
-    "no virtual_keys are configured: every request under /v1 will be answered 401";
+    "no virtual_keys are configured: every request under /v1 will be answered 401 until one is "
+    "made "
+    "with hotelctl keys";
 /// What is lost then is what LogStoreOptions say; nothing else waits in memory.
 constexpr const char* kLastRunCut =
     "the last run did not come to its end: nothing that was acknowledged is lost, but rows of the "

@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ["HOTEL_ROOT"])
 HOTELD = os.environ["HOTELD"]
-NO_KEYS = "%s:0: virtual_keys: no virtual_keys are configured: every request under /v1 will be answered 401 (warning)\n"
+NO_KEYS = "%s:0: virtual_keys: no virtual_keys are configured: every request under /v1 will be answered 401 until one is made with hotelctl keys (warning)\n"
 PAGES = [ROOT / "README.md", ROOT / "libhotel/README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
