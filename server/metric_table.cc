@@ -46,6 +46,9 @@ constexpr std::array kRows = {
               "Rows of the request log that found no room or could not be stored."},
     MetricRow{M::kLogWaiting, "hotel_log_rows_waiting", T::kGauge, "",
               "Rows of the request log that wait to be written."},
+    MetricRow{M::kCallersRefused, "hotel_callers_refused_total", T::kCounter, "reason",
+              "Requests refused before it was known who asks, which have no row in the log: `key` "
+              "no known virtual key, `address` too many from one address."},
     MetricRow{M::kBuildInfo, "hotel_build_info", T::kGauge, "version",
               "Always 1; the label names the version."},
 };

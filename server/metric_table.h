@@ -26,6 +26,7 @@ enum class Metric {
   kLogWritten,
   kLogLost,
   kLogWaiting,
+  kCallersRefused,
   kBuildInfo,
 };
 

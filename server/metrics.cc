@@ -216,7 +216,7 @@ void Metrics::OnEvent(const Event& event) {
       .Increment();
 }
 
-std::string Metrics::Page(Hotel* hotel, const LogStore* log) const {
+std::string Metrics::Page(Hotel* hotel, const LogStore* log, const RefusedCallers* callers) const {
   std::vector<prometheus::MetricFamily> families = series_->Collect();
   Readings readings(&families);
   if (hotel != nullptr) ReadHotel(*hotel, &readings);
@@ -225,6 +225,11 @@ std::string Metrics::Page(Hotel* hotel, const LogStore* log) const {
     readings.Add(Metric::kLogWritten, static_cast<double>(counts.written));
     readings.Add(Metric::kLogLost, static_cast<double>(counts.lost));
     readings.Add(Metric::kLogWaiting, static_cast<double>(counts.waiting));
+  }
+  if (callers != nullptr) {
+    readings.Add(Metric::kCallersRefused, static_cast<double>(callers->key), {{"reason", "key"}});
+    readings.Add(Metric::kCallersRefused, static_cast<double>(callers->address),
+                 {{"reason", "address"}});
   }
   readings.Add(Metric::kBuildInfo, 1, {{"version", Hotel::Version()}});
   std::ostringstream text;

@@ -106,6 +106,7 @@ std::optional<Reply> Service::RefuseCaller(const RequestHead& head, std::string_
   if (auto headers =
           keys_->RefuseAddress(head.peer, hotel->settings().Current()->global.client_limits,
                                std::chrono::steady_clock::now())) {
+    refused_.address.fetch_add(1, std::memory_order_relaxed);
     Reply reply =
         ErrorReply(dialect, 429, decide::ErrorCode::kRateLimitExceeded, "rate limit exceeded");
     for (Header& header : *headers) reply.headers.push_back(std::move(header));
@@ -114,6 +115,7 @@ std::optional<Reply> Service::RefuseCaller(const RequestHead& head, std::string_
   if (!require_key_ || Keys::Find(*keys_->store().Snapshot(), head.headers) != nullptr) {
     return std::nullopt;
   }
+  refused_.key.fetch_add(1, std::memory_order_relaxed);
   return InvalidKeyReply(dialect);
 }
 
@@ -206,7 +208,7 @@ void Service::AddPlainRoutes() {
     if (metrics_ == nullptr) return NotFoundReply(wire::Dialect::kChat);
     return Reply{200,
                  {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}},
-                 metrics_->Page(hotel_.load(), log_)};
+                 metrics_->Page(hotel_.load(), log_, &refused_)};
   });
   plain_.Get(std::string(kModels), [this](const Request&) {
     return ModelsReply(hotel_.load()->router().Models(), started_);

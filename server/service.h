@@ -71,6 +71,7 @@ class Service final : public RequestHandler {
   void AddPlainRoutes();
 
   Keys* keys_ = nullptr;
+  RefusedCallers refused_;
   const bool require_key_;
   api::Handler* api_ = nullptr;
   const Metrics* metrics_ = nullptr;

@@ -262,6 +262,9 @@ class Limits(KeyCase):
         self.assertEqual(refused.headers["x-ratelimit-scope"], "ip")
         self.assertGreaterEqual(int(refused.headers["retry-after"]), 1)
         self.assertEqual(self.gate.request("GET", "/health").status, 200)
+        page = self.call("GET", "/metrics").body.decode()
+        self.assertIn('hotel_callers_refused_total{reason="key"} 2', page)
+        self.assertIn('hotel_callers_refused_total{reason="address"} 1', page)
         self.settings(rate_limit_ip_enabled=False)
         self.assertEqual(self.ask(KEY).status, 200)
         # Refused before it was known who asks: no row.
