@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hotel/failover_group.h"
@@ -26,11 +27,18 @@ FailoverGroup MakeGroup(const std::string& id, const std::string& display_model)
   return group;
 }
 
+Model MakeModel(std::string id, std::string provider_id) {
+  Model model;
+  model.id = std::move(id);
+  model.provider_id = std::move(provider_id);
+  model.model_id = "z-ai/glm-4.6";
+  return model;
+}
+
 TEST_CASE("A snapshot finds providers, models and groups by all their names") {
-  const GroupSnapshot snapshot(
-      7, {MakeProvider("p1", "Acme Inc"), MakeProvider("p2", "other")},
-      {{"m1", "p1", "z-ai/glm-4.6", true}, {"m2", "p2", "z-ai/glm-4.6", true}},
-      {MakeGroup("g1", "glm-4.6")});
+  const GroupSnapshot snapshot(7, {MakeProvider("p1", "Acme Inc"), MakeProvider("p2", "other")},
+                               {MakeModel("m1", "p1"), MakeModel("m2", "p2")},
+                               {MakeGroup("g1", "glm-4.6")});
 
   CHECK(snapshot.generation() == 7);
   REQUIRE(snapshot.FindProvider("Acme-Inc") != nullptr);

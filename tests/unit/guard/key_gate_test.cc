@@ -79,7 +79,7 @@ struct World {
   explicit World(KeyLimits limits) {
     VirtualKey key;
     key.id = "k1";
-    key.spec.name = "k1";
+    key.spec.name = std::string("k1");  // GCC 12 misjudges the assignment of a literal
     key.spec.limits = std::move(limits);
     keys.Put(std::move(key));
     gate = *MakeKeyGate(&keys, {std::chrono::hours(1)});
