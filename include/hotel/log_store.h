@@ -37,7 +37,7 @@ struct LogEntry {
   std::string key_name;       ///< of the virtual key
   std::string key_id;         ///< of the virtual key
   std::string client_ip;
-  std::string endpoint;       ///< EndpointName
+  std::string endpoint;  ///< EndpointName
   bool streaming = false;
   int status = 0;             ///< what the client got
   std::string error_kind;     ///< ErrorKindName
@@ -179,6 +179,10 @@ struct LogStoreOptions {
   /// kill can take.
   Duration flush_interval = std::chrono::milliseconds(200);
   std::size_t max_batch = 1000;
+  /// A request that runs for longer is noted in the database, within twice the time: if the process
+  /// ends before the request does, the next one to open the log writes its row, with status 0 and
+  /// "request interrupted (stale)".
+  Duration note_after = std::chrono::seconds(1);
   /// Pause after a write that failed.
   Duration retry_interval = std::chrono::seconds(1);
   /// How long a write waits for another process's lock.
@@ -187,7 +191,8 @@ struct LogStoreOptions {
   /// or 0 = never; nullopt = not known yet, asked again a second later.
   std::function<std::optional<Duration>()> retention;
   /// Told `request_log.write_failed` when writing begins to fail, and `request_log.rows_lost` with
-  /// the count, at most once a minute; may be null. Must outlive the log.
+  /// the count, at most once a minute, and `request_log.interrupted` behind the opening when the
+  /// process before left requests running; may be null. Must outlive the log.
   EventSink* events = nullptr;
 };
 

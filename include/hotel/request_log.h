@@ -92,11 +92,14 @@ struct RequestRecord {
 
 /// Receives one record per request that reached the router, after its end.
 ///
-/// `Record` is called on a loop thread with no lock held: it must return quickly, must not throw
-/// and can not fail the request.
+/// `Begin` and `Record` are called on a loop thread with no lock held: they must return quickly,
+/// must not throw and can not fail the request.
 class RequestLog {
  public:
   virtual ~RequestLog() = default;
+  /// A request with this id, model, key, endpoint and time has begun; the rest of its record is to
+  /// come. Every Begin is followed by one Record.
+  virtual void Begin(const RequestRecord& record) { static_cast<void>(record); }
   virtual void Record(const RequestRecord& record) = 0;
 };
 

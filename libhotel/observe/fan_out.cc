@@ -29,6 +29,10 @@ LogFanOut::LogFanOut(const std::vector<RequestLog*>& logs) {
   }
 }
 
+void LogFanOut::Begin(const RequestRecord& record) {
+  for (RequestLog* log : logs_) log->Begin(record);
+}
+
 void LogFanOut::Record(const RequestRecord& record) {
   for (RequestLog* log : logs_) log->Record(record);
 }

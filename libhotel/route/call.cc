@@ -40,6 +40,7 @@ void CallState::Begin() {
     record_.requested_model = peek_->model;
     record_.streaming = peek_->stream;
   }
+  if (deps_.log != nullptr) deps_.log->Begin(record_);
   settings_ = deps_.settings->Current();
   if (deps_.gate != nullptr) pass_ = deps_.gate->Arrive(request_.key_id);
   AskGate();

@@ -52,6 +52,8 @@ class LogRow {
   std::optional<TokenUsage> usage;
   std::optional<std::int64_t> cost;
   std::int64_t created_ms;  ///< since 1970
+  /// It may stand in running_requests.
+  bool noted = false;
   /// Every attempt was at the row's provider and ended with the row's status, and there is one.
   bool plain;
   /// Otherwise what the attempts were and ended with, 0 = without a response.

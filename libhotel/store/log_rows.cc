@@ -19,6 +19,7 @@
 #include "libhotel/store/connection.h"
 #include "libhotel/store/log_row.h"
 #include "libhotel/store/log_segment.h"
+#include "libhotel/store/running_requests.h"
 
 namespace hotel::store {
 namespace {
@@ -151,6 +152,9 @@ absl::Status LogInserter::Insert(const std::vector<LogRow>& rows) {
   for (const LogRow& row : rows) {
     absl::Status status = InsertRow(row);
     if (status.ok()) status = InsertAttempts(row);
+    if (status.ok() && row.noted) {
+      status = DeleteRunning(*connection_, row.text(LogRow::kRequestId));
+    }
     if (!status.ok()) return status;
   }
   if (absl::Status status = AddTotals(rows); !status.ok()) return status;

@@ -245,6 +245,18 @@ constexpr std::array kMigrations = {
         PRIMARY KEY (key_id, day)
       ) STRICT, WITHOUT ROWID;
     )sql"},
+    Migration{"requests that are running", R"sql(
+      CREATE TABLE running_requests (
+        request_id TEXT NOT NULL PRIMARY KEY,
+        model_id TEXT NOT NULL,
+        virtual_key_name TEXT NOT NULL,
+        virtual_key_id TEXT NOT NULL,
+        client_ip TEXT NOT NULL,
+        endpoint_type TEXT NOT NULL,
+        streaming INTEGER NOT NULL CHECK (streaming IN (0, 1)),
+        created_at INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    )sql"},
 };
 
 /// The file's version; an error when it is not for this program to touch.

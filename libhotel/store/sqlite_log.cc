@@ -1,5 +1,6 @@
 #include "libhotel/store/sqlite_log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "libhotel/store/log_rows.h"
 #include "libhotel/store/log_segment.h"
 #include "libhotel/store/migrations.h"
+#include "libhotel/store/running_requests.h"
 
 namespace hotel {
 namespace store {
@@ -30,6 +32,18 @@ constexpr Duration kPurgeInterval = std::chrono::hours(1);
 constexpr std::chrono::hours kKeptMinutes{24 * 8};
 constexpr Duration kAskAgain = std::chrono::seconds(1);
 constexpr Duration kTellInterval = std::chrono::minutes(1);
+
+/// Gives rows to the requests that the process before left running; returns how many.
+absl::StatusOr<std::size_t> CloseInterrupted(Connection& connection, LogInserter* inserter) {
+  const absl::StatusOr<std::vector<RequestRecord>> records = ReadInterrupted(connection);
+  if (!records.ok()) return records.status();
+  if (records->empty()) return std::size_t{0};
+  std::vector<LogRow> rows;
+  rows.reserve(records->size());
+  for (const RequestRecord& record : *records) rows.emplace_back(record).noted = true;
+  if (const absl::Status status = inserter->Insert(rows); !status.ok()) return status;
+  return rows.size();
+}
 
 }  // namespace
 
@@ -47,13 +61,16 @@ absl::StatusOr<std::unique_ptr<SqliteLog>> SqliteLog::Open(LogStoreOptions optio
   }
   absl::StatusOr<LogInserter> inserter = LogInserter::Prepare(connection->get());
   if (!inserter.ok()) return inserter.status();
+  const absl::StatusOr<std::size_t> interrupted = CloseInterrupted(**connection, &*inserter);
+  if (!interrupted.ok()) return interrupted.status();
   absl::StatusOr<LogRowCounts> rows = CountRows(**connection);
   if (!rows.ok()) return rows.status();
   auto reader = Connection::Open(options.path, options.busy_timeout, Durability::kCheckpoint);
   if (!reader.ok()) return reader.status();
-  return std::unique_ptr<SqliteLog>(new SqliteLog(
-      std::move(options), clock, Writer{*std::move(connection), *std::move(inserter), *rows},
-      *std::move(reader)));
+  return std::unique_ptr<SqliteLog>(
+      new SqliteLog(std::move(options), clock,
+                    Writer{*std::move(connection), *std::move(inserter), *rows, *interrupted},
+                    *std::move(reader)));
 }
 
 SqliteLog::SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
@@ -66,10 +83,17 @@ SqliteLog::SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
       rows_(writer_.rows.inside + writer_.rows.outside),
       thread_([this] { Run(); }) {}
 
+void SqliteLog::Begin(const RequestRecord& record) {
+  const Steady::time_point now = Steady::now();
+  base::MutexLock lock(&mutex_);
+  running_.Begin(record, now);
+}
+
 void SqliteLog::Record(const RequestRecord& record) {
   LogRow row(record);
   base::MutexLock lock(&mutex_);
   ++recorded_;
+  row.noted = running_.End(row.text(LogRow::kRequestId));
   if (closed_ || queue_.size() >= options_.max_waiting) {
     ++lost_;
     settled_.notify_all();
@@ -81,9 +105,18 @@ void SqliteLog::Record(const RequestRecord& record) {
 }
 
 void SqliteLog::Run() {
+  {
+    std::size_t interrupted;
+    {
+      base::MutexLock lock(&writer_mutex_);
+      interrupted = writer_.interrupted;
+    }
+    TellOfInterrupted(interrupted);
+  }
   bool more = SealRows();
   for (;;) {
     if (Steady::now() >= next_purge_) PurgeByAge();
+    if (Steady::now() >= next_look_) NoteRunning();
     if (!TakeBatch(!more)) break;
     if (!batch_.empty()) WriteBatch();
     more = SealRows();
@@ -98,7 +131,9 @@ bool SqliteLog::TakeBatch(bool wait) {
   if (!batch_.empty()) return true;  // it could not be written yet
   if (!wait && queue_.empty() && !closed_) return true;
   while (queue_.empty() && !closed_) {
-    if (wake_.wait_until(lock.native(), next_purge_) == std::cv_status::timeout) return true;
+    if (wake_.wait_until(lock.native(), std::min(next_purge_, next_look_)) ==
+        std::cv_status::timeout)
+      return true;
   }
   if (queue_.empty()) return false;
   const Steady::time_point until =
@@ -200,6 +235,38 @@ void SqliteLog::PurgeByAge() {
   if (*retention <= Duration::zero()) return;
   static_cast<void>(
       Purge(clock_->WallNow() - std::chrono::duration_cast<WallTime::duration>(*retention)));
+}
+
+void SqliteLog::NoteRunning() {
+  const Steady::time_point now = Steady::now();
+  const auto age = std::chrono::duration_cast<Steady::duration>(options_.note_after);
+  next_look_ = now + age;
+  if (!batch_.empty()) return;  // nothing can be written now
+  std::vector<LogRow> rows;
+  {
+    base::MutexLock lock(&mutex_);
+    rows = running_.TakeLongRunning(now - age);
+  }
+  if (rows.empty()) return;
+  absl::Status status;
+  {
+    base::MutexLock lock(&writer_mutex_);
+    status = InsertRunning(*writer_.connection, rows);
+  }
+  if (status.ok()) return;
+  base::MutexLock lock(&mutex_);
+  running_.PutBack(rows);
+}
+
+void SqliteLog::TellOfInterrupted(std::size_t requests) {
+  if (requests == 0 || options_.events == nullptr) return;
+  Event event;
+  event.type = "request_log.interrupted";
+  event.severity = Event::Severity::kWarning;
+  event.source = "request-log";
+  event.message = "Requests were running when the process before ended; their rows say so";
+  event.metadata = {{"requests", static_cast<std::int64_t>(requests)}};
+  options_.events->OnEvent(event);
 }
 
 void SqliteLog::TellOfLoss(bool last) {

@@ -27,6 +27,7 @@
 #include "libhotel/store/log_row.h"
 #include "libhotel/store/log_rows.h"
 #include "libhotel/store/log_segment.h"
+#include "libhotel/store/running_requests.h"
 
 namespace hotel::store {
 
@@ -36,6 +37,7 @@ class SqliteLog final : public LogStore {
                                                          const Clock* clock);
   ~SqliteLog() override { Close(); }
 
+  void Begin(const RequestRecord& record) override;
   void Record(const RequestRecord& record) override;
   absl::StatusOr<LogPage> Page(const LogFilter& filter, std::size_t offset, std::size_t limit,
                                LogOrder order) override;
@@ -55,7 +57,8 @@ class SqliteLog final : public LogStore {
   struct Writer {
     std::unique_ptr<Connection> connection;
     LogInserter inserter;
-    LogRowCounts rows;  ///< when it was opened
+    LogRowCounts rows;            ///< when it was opened
+    std::size_t interrupted = 0;  ///< requests that it found cut
   };
 
   SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
@@ -74,6 +77,10 @@ class SqliteLog final : public LogStore {
   /// Waits behind a failed write; ends early when the log is closed.
   void Rest();
   void PurgeByAge();
+  /// Notes the requests that have run for a while.
+  void NoteRunning();
+  /// The process before left `requests` behind.
+  void TellOfInterrupted(std::size_t requests);
   void TellOfLoss(bool last);
 
   const LogStoreOptions options_;
@@ -84,6 +91,7 @@ class SqliteLog final : public LogStore {
   std::uint64_t told_lost_ = 0;
   std::optional<std::chrono::steady_clock::time_point> told_at_;
   std::chrono::steady_clock::time_point next_purge_{};
+  std::chrono::steady_clock::time_point next_look_{};
 
   base::Mutex writer_mutex_;
   Writer writer_ HOTEL_GUARDED_BY(writer_mutex_);
@@ -96,6 +104,7 @@ class SqliteLog final : public LogStore {
   std::condition_variable wake_;     // there is something to write, or the log is closed
   std::condition_variable settled_;  // written_ or lost_ has grown
   std::vector<LogRow> queue_ HOTEL_GUARDED_BY(mutex_);
+  RunningRequests running_ HOTEL_GUARDED_BY(mutex_);
   std::uint64_t recorded_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::uint64_t written_ HOTEL_GUARDED_BY(mutex_) = 0;
   std::uint64_t lost_ HOTEL_GUARDED_BY(mutex_) = 0;
