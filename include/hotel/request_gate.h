@@ -26,6 +26,8 @@ struct GateQuestion {
   const Settings* settings = nullptr;
   TimePoint now{};
   WallTime wall{};
+  /// False for what nobody can put a price on: the passthrough's calls have no model.
+  bool priced = true;
   /// Guesses how many tokens the request holds; asked for when somebody counts them.
   std::function<std::int64_t()> prompt_tokens;
 };

@@ -30,6 +30,9 @@ constexpr std::array kRows = {
     ErrorCodeRow{C::kProviderNotAllowed, "provider_not_allowed", "403",
                  "The virtual key may use none of the providers that serve the model "
                  "(`allowed_providers`)."},
+    ErrorCodeRow{C::kBudgetNeedsPrice, "budget_needs_price", "403",
+                 "The virtual key has a budget, and calls through `/p/` have no price that could "
+                 "be charged to it."},
     ErrorCodeRow{C::kRateLimitExceeded, "rate_limit_exceeded", "429",
                  "The virtual key, or the client's address, sends more requests a second than it "
                  "may. X-RateLimit-Scope says which; retry after the time in Retry-After."},

@@ -19,6 +19,7 @@ enum class ErrorCode {
   kFailoverGroupEmpty,
   kKeysUndecryptable,
   kProviderNotAllowed,
+  kBudgetNeedsPrice,
   kRateLimitExceeded,
   kTokenRateLimitExceeded,
   kBudgetExceeded,

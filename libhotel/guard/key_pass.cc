@@ -97,6 +97,12 @@ class KeyPass final : public GatePass {
   GateAnswer Ask(const GateQuestion& question) override {
     const decide::KeyPolicy policy =
         decide::PolicyOf(key_->spec.limits, question.settings->global.client_limits);
+    // Nothing of it would be charged, so that no budget would hold.
+    if (policy.has_budget && !question.priced) {
+      return Refused(403, ErrorCode::kBudgetNeedsPrice,
+                     "this virtual key has a budget, and what goes through /p/ has no price; use "
+                     "an endpoint under /v1");
+    }
     // Guessed in front of the lock: it reads the request.
     if (policy.enabled && policy.tokens.limits() && prompt_ < 0) {
       prompt_ = question.prompt_tokens ? question.prompt_tokens() : 0;

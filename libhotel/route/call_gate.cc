@@ -13,6 +13,7 @@ void CallState::AskGate() {
     question.settings = settings_.get();
     question.now = deps_.loop->Now();
     question.wall = deps_.clock->WallNow();
+    question.priced = request_.endpoint != Endpoint::kPassthrough;
     question.prompt_tokens = [this] { return PromptEstimate(); };
     const GateAnswer answer = pass_->Ask(question);
     if (answer.kind == GateAnswer::Kind::kWait) {

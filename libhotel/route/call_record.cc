@@ -75,11 +75,17 @@ std::int64_t CallState::PromptEstimate() {
 /// prompt, whether or not it served; its own error says that it did not (seed 000, "The losers are
 /// still paid for").
 std::optional<TokenUsage> CallState::UsageOf(const Attempt& attempt) {
-  if (attempt.status() < 200 || attempt.status() > 299) return std::nullopt;
   TokenUsage usage;
   usage.estimated = true;
+  const bool text = wire::DialectOf(request_.endpoint) != wire::Dialect::kPlain;
+  if (attempt.status() == 0 && attempt.record.error_kind == ErrorKind::kClientDisconnect &&
+      attempt.tries() > 0 && text) {
+    // Whoever leaves before the answer begins has had the prompt read all the same (F191).
+    usage.prompt = PromptEstimate();
+    return usage;
+  }
+  if (attempt.status() < 200 || attempt.status() > 299) return std::nullopt;
   if (!attempt.serves()) {
-    const bool text = wire::DialectOf(request_.endpoint) != wire::Dialect::kPlain;
     if (!text || !peek_->stream || attempt.hidden_error()) return std::nullopt;
     usage.prompt = PromptEstimate();
     return usage;

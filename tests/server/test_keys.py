@@ -345,6 +345,16 @@ class Limits(KeyCase):
         self.assertEqual(sorted(codes), [200] * 4 + [429] * 28)
         self.assertAlmostEqual(self.row(key)["budget_used_usd"], 5)
 
+    def test_a_budget_keeps_out_of_the_passthrough(self):
+        self.start_group(chat())
+        self.price()
+        key = self.make(budget_usd=5)
+        refused = self.ask(key, path="/p/p1/chat/completions")
+        self.assertEqual((refused.status, refused.error["code"]), (403, "budget_needs_price"))
+        self.assertEqual(self.upstreams[0].seen, [])
+        self.put(key, budget_usd=None, budget_period=None)
+        self.assertEqual(self.ask(key, path="/p/p1/chat/completions").status, 200)
+
     def test_allowed_providers(self):
         self.start_group(chat("one"), chat("two"))
         key = self.make(allowed_providers=["p2"])
@@ -385,6 +395,21 @@ class Charges(KeyCase):
             self.assertGreater(after - before, 100)
             self.assertLess(after - before, 300)
             before = after
+
+    def test_F191_who_leaves_before_the_answer_begins_is_charged_for_the_prompt(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+        self.start_group(using(1, 1, before=lambda number: release.wait(20)))
+        key = self.make()
+        for turn in range(4):
+            body = {"model": "hotel/demo", "stream": turn % 2 == 1, "messages": [{"role": "user", "content": "x" * 400}]}
+            with self.gate.client() as client:
+                client.send_request("POST", "/v1/chat/completions", json.dumps(body).encode(),
+                                    {"Authorization": "Bearer " + key["key"]})
+                wait_until(lambda: len(self.upstreams[0].seen) == turn + 1, "it is at the provider")
+            wait_until(lambda: self.row(key)["requests"] == turn + 1, "it is over")
+            self.assertGreater(self.row(key)["tokens_used"], 100 * (turn + 1))
+            self.assertLess(self.row(key)["tokens_used"], 200 * (turn + 1))
 
     def test_F185_streams_that_were_left_hold_nothing(self):
         self.start_group(talkative(3, lambda seen: time.sleep(0.05)))
