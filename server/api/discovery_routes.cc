@@ -1,5 +1,6 @@
 // The lists of models that providers keep themselves, and the groups that follow from them (facts
 // j, l; seed 000, "API Reference").
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -167,11 +168,35 @@ Json ResultJson(const DiscoveryResult& result) {
   return json;
 }
 
+/// Threads answer, and a scan takes a minute at worst: others must find one.
+constexpr int kMostWaiting = 3;
+
+/// One of those who may wait for a scan.
+class Seat {
+ public:
+  Seat() : taken_(waiting_.fetch_add(1) < kMostWaiting) {}
+  ~Seat() { waiting_.fetch_sub(1); }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+  bool taken() const { return taken_; }
+
+ private:
+  static inline std::atomic<int> waiting_ = 0;
+  const bool taken_;
+};
+
+Reply NoSeat() {
+  return Refusal(503, "others wait for providers to list their models already; retry shortly");
+}
+
 Reply Discover(const Context& context, const Call& call) {
   if (!base::IsUuid(call.path[0])) return Refusal(400, "invalid provider id");
   const std::string id = base::Lower(call.path[0]);
   const auto provider = context.hotel->groups().Snapshot()->FindProviderById(id);
   if (provider == nullptr) return Refusal(404, "provider not found");
+  const Seat seat;
+  if (!seat.taken()) return NoSeat();
   auto mailbox = std::make_shared<Mailbox<DiscoveryResult>>();
   context.hotel->discovery().Refresh(
       id, [mailbox](const DiscoveryResult& result) { mailbox->Put(result); });
@@ -184,6 +209,8 @@ Reply Discover(const Context& context, const Call& call) {
 
 Reply DiscoverAll(const Context& context, const Call&) {
   using Results = std::vector<DiscoveryResult>;
+  const Seat seat;
+  if (!seat.taken()) return NoSeat();
   auto mailbox = std::make_shared<Mailbox<Results>>();
   context.hotel->discovery().RefreshAll([mailbox](const Results& all) { mailbox->Put(all); });
   const auto results = mailbox->Wait(kPatience);
@@ -246,7 +273,8 @@ std::vector<Route> DiscoveryRoutes() {
   routes.push_back(
       {"POST",
        "/api/providers/discover-all",
-       "Ask every provider without a fixed list for its models; nothing is disabled",
+       "Ask every provider without a fixed list for its models; nothing is disabled. 503: three "
+       "wait",
        DiscoverAll,
        {},
        {},
@@ -255,7 +283,8 @@ std::vector<Route> DiscoveryRoutes() {
        "`results`, as for one provider; `success` false with `error` where it failed"});
   routes.push_back({"POST",
                     "/api/providers/{id}/discover",
-                    "Ask a provider for its models; nothing is disabled. 502: it did not say",
+                    "Ask a provider for its models; nothing is disabled. 502: it did not say. 503: "
+                    "three wait for scans",
                     Discover,
                     {},
                     {},

@@ -1,6 +1,7 @@
 """Discovery of models, the groups that follow from it, and the endpoints of both."""
 
 import json
+import threading
 import unittest
 
 from harness import TestCase, answer, chat, config, wait_until
@@ -156,6 +157,27 @@ class Discovery(TestCase):
         self.assertEqual({r["provider_name"]: r["success"] for r in results}, {"a": False, "b": True})
         self.refused(404, "provider not found", "POST", "/api/providers/%s/discover" % NOBODY)
         self.refused(400, "invalid provider id", "POST", "/api/providers/x/discover")
+
+    def test_scans_that_hang_leave_the_api_to_others(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+
+        def hangs(conn, seen, number):
+            release.wait(30)
+            return False
+
+        self.start([hangs], enabled=False)
+        path = "/api/providers/%s/discover" % self.provider("a")["id"]
+        codes = []
+        waiting = [threading.Thread(target=lambda: codes.append(self.call("POST", path).status)) for _ in range(6)]
+        for thread in waiting:
+            thread.start()
+        wait_until(lambda: codes.count(503) == 3, "three of them are turned away")
+        self.assertEqual(len(self.ok("GET", "/api/providers")), 1)
+        release.set()
+        for thread in waiting:
+            thread.join()
+        self.assertEqual(codes.count(503), 3)
 
     def test_a_provider_of_the_api_is_asked_and_a_fixed_list_is_not(self):
         self.start([])
