@@ -41,8 +41,8 @@ TEST_CASE("migrations: an empty file gets the whole schema and its mark") {
   CHECK(RawDatabase(path).Value("SELECT group_concat(name, ' ') FROM (SELECT name FROM"
                                 " sqlite_schema WHERE type = 'table' ORDER BY name)") ==
         "model_failover_groups models provider_scans providers request_attempts request_columns"
-        " request_logs request_minutes request_segments request_totals settings virtual_key_days"
-        " virtual_keys");
+        " request_logs request_minutes request_segments request_totals running_requests settings"
+        " virtual_key_days virtual_keys");
   CHECK(Migrate(*connection, Migrations()).ok());
 }
 
