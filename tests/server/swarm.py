@@ -19,7 +19,7 @@ class Plan:
     the server closes it or `limit` seconds have passed.
     """
 
-    def __init__(self, pieces, gap=0.0, then=None, stop=None, limit=30.0, tag=None, keep_bytes=1 << 16):
+    def __init__(self, pieces, gap=0.0, then=None, stop=None, limit=120.0, tag=None, keep_bytes=1 << 16):
         self.pieces = [pieces] if isinstance(pieces, bytes) else list(pieces)
         self.gap = gap
         self.then = then
