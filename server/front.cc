@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 
 #include "libhotel/base/mutex.h"
+#include "libhotel/base/worker_pool.h"
 #include "server/client.h"
 #include "server/socket.h"
-#include "server/worker_pool.h"
 
 namespace hotel::server {
 namespace {
@@ -83,7 +83,7 @@ class LoopFront final : public Front, public ClientHost {
   std::string scratch_;
   BodyBudget bodies_;
 
-  WorkerPool workers_;
+  base::WorkerPool workers_;
   bool stopped_ = false;
 
   base::Mutex mutex_;

@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "libhotel/base/mutex.h"
+#include "libhotel/base/worker_pool.h"
 #include "server/front.h"
-#include "server/worker_pool.h"
 
 namespace hotel::server {
 
@@ -54,7 +54,7 @@ class Readiness {
   absl::Status last_ HOTEL_GUARDED_BY(mutex_);
   bool failing_ HOTEL_GUARDED_BY(mutex_) = false;
 
-  WorkerPool worker_{1};  // last: its task uses the rest
+  base::WorkerPool worker_;  // last: its task uses the rest
 };
 
 }  // namespace hotel::server

@@ -9,13 +9,13 @@
 
 #include "hotel/hotel.h"
 
+#include "libhotel/base/worker_pool.h"
 #include "server/api/handler.h"
 #include "server/front.h"
 #include "server/httplib_bridge.h"
 #include "server/keys.h"
 #include "server/metrics.h"
 #include "server/readiness.h"
-#include "server/worker_pool.h"
 
 namespace hotel::server {
 
@@ -83,7 +83,7 @@ class Service final : public RequestHandler {
   std::atomic<bool> stopping_ = false;
   HttplibBridge plain_;
   /// One thread, apart from those that answer health checks: reading a body takes a whole core.
-  WorkerPool reader_{1};
+  base::WorkerPool reader_;
 };
 
 }  // namespace hotel::server

@@ -11,9 +11,9 @@
 
 #include "libhotel/base/ids.h"
 #include "libhotel/base/virtual_models.h"
+#include "libhotel/base/worker_pool.h"
 #include "libhotel/decide/terminal.h"
 #include "libhotel/route/discovery.h"
-#include "libhotel/route/task_thread.h"
 #include "libhotel/route/version.h"
 #include "libhotel/settings/config.h"
 #include "libhotel/settings/layered_settings.h"
@@ -157,7 +157,7 @@ class StandardHotel final : public Hotel {
   Loop* loop_ = nullptr;
   Loop::TimerId housekeeping_ = 0;
   std::unique_ptr<Dispatcher> dispatcher_;
-  route::TaskThread background_;  // before what it works for goes
+  base::WorkerPool background_;  // before what it works for goes
   std::shared_ptr<route::StandardDiscovery> discovery_;
   std::unique_ptr<Router> router_;
 
