@@ -3,57 +3,17 @@
 #include <algorithm>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/route/lookup.h"
 #include "libhotel/wire/endpoints.h"
 
 namespace hotel::route {
 namespace {
 
-constexpr std::string_view kGroupPrefix = "hotel/";
 constexpr std::string_view kVersionPrefix = "/v1";
 constexpr std::string_view kOtherDialect = "does not speak this endpoint";
 constexpr std::string_view kStale = "its provider could not be listed (stale)";
 constexpr std::string_view kOtherEmbedding = "another embedding model";
 constexpr std::string_view kNotAllowed = "not allowed for the virtual key";
-
-/// A member of a group that the router may use, breaker aside; null provider when it may not.
-struct Routable {
-  std::shared_ptr<const Provider> provider;
-  const Model* model = nullptr;
-};
-
-Routable FindRoutable(const GroupEntry& entry, const GroupSnapshot& snapshot) {
-  if (!entry.enabled) return {};
-  const Model* model = snapshot.FindModel(entry.model_uuid);
-  if (model == nullptr || !model->enabled) return {};
-  auto provider = snapshot.FindProviderById(model->provider_id);
-  if (provider == nullptr || !provider->enabled) return {};
-  return {std::move(provider), model};
-}
-
-/// `<provider>/<model>` of an enabled provider that serves the model; null provider when there is
-/// none.
-struct Named {
-  std::shared_ptr<const Provider> provider;
-  std::string model;
-};
-
-Named FindNamed(std::string_view name, const GroupSnapshot& snapshot) {
-  const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos || slash + 1 == name.size()) return {};
-  auto provider = snapshot.FindProvider(name.substr(0, slash));
-  if (provider == nullptr || !provider->enabled) return {};
-  const std::string_view id = name.substr(slash + 1);
-  const Model* model = snapshot.FindModel(provider->id, id);
-  const bool served = model != nullptr ? model->enabled : !provider->fixed_models;
-  if (!served) return {};
-  return {std::move(provider), std::string(id)};
-}
-
-/// Nobody finds out whether a provider that is not asked for its models has come back.
-bool IsLeftOut(const Inventory* inventory, const Provider& provider) {
-  return inventory != nullptr && !provider.fixed_models && provider.autodiscovery_enabled &&
-         inventory->IsLeftOut(provider.id);
-}
 
 bool Contains(const Route& route, const Provider& provider, std::string_view model) {
   const auto same = [&](const Candidate& candidate) {
@@ -265,38 +225,6 @@ Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& s
     return route;
   }
   return ResolveDirect(wish, snapshot, settings);
-}
-
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
-                                     const Inventory* inventory) {
-  std::vector<ModelListing> list;
-  for (const Model& model : snapshot.models()) {
-    const auto provider = snapshot.FindProviderById(model.provider_id);
-    if (!model.enabled || provider == nullptr || !provider->enabled) continue;
-    if (IsLeftOut(inventory, *provider)) continue;
-    list.push_back({provider->routing_name + "/" + model.model_id, provider->routing_name,
-                    provider->routing_name});
-  }
-  for (const FailoverGroup& group : snapshot.groups()) {
-    if (!group.group_enabled) continue;
-    for (const GroupEntry& entry : group.entries) {
-      const Routable member = FindRoutable(entry, snapshot);
-      if (member.provider == nullptr || IsLeftOut(inventory, *member.provider)) continue;
-      list.push_back({std::string(kGroupPrefix) + group.display_model, "hotel",
-                      member.provider->routing_name});
-      break;
-    }
-  }
-  const auto first = [](const VirtualModelSpec&, bool) { return std::size_t{0}; };
-  for (const VirtualModelSpec& spec : virtuals.models.specs()) {
-    for (const std::string& name : base::ExpandVirtualModel(virtuals.models, spec.source, first)) {
-      const Named target = FindNamed(name, snapshot);
-      if (target.provider == nullptr || IsLeftOut(inventory, *target.provider)) continue;
-      list.push_back({spec.source, "hotel", target.provider->routing_name});
-      break;
-    }
-  }
-  return list;
 }
 
 }  // namespace hotel::route

@@ -90,11 +90,6 @@ struct Wish {
 Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
               const CircuitBreaker& breaker, VirtualRoutes& virtuals, TimePoint now);
 
-/// The names of GET /v1/models (facts i): models, groups, virtual models that lead somewhere.
-/// What is stale is not among them (R86); `inventory` may be null.
-std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
-                                     const Inventory* inventory);
-
 }  // namespace hotel::route
 
 #endif  // HOTEL_ROUTE_RESOLVER_H_

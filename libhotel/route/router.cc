@@ -9,6 +9,7 @@
 #include "libhotel/base/ids.h"
 #include "libhotel/base/random.h"
 #include "libhotel/route/call.h"
+#include "libhotel/route/listing.h"
 #include "libhotel/route/resolver.h"
 #include "libhotel/wire/endpoints.h"
 #include "libhotel/wire/multipart.h"
@@ -50,7 +51,8 @@ bool IsUsableRequestId(const std::string& id) {
 /// that none touches it after the router is gone.
 class CallTable : public std::enable_shared_from_this<CallTable> {
  public:
-  explicit CallTable(Loop* loop) : loop_(loop) {}
+  CallTable(Loop* loop, Duration report_running_after, bool logged)
+      : loop_(loop), report_running_after_(report_running_after), logged_(logged) {}
 
   std::uint64_t NextId() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
   std::size_t active() const noexcept { return active_.load(std::memory_order_relaxed); }
@@ -61,6 +63,7 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
     if (ending_) {
       call->RefuseShutdown();
     } else {
+      if (logged_ && !looks_) LookLater();
       call->Begin();
     }
   }
@@ -102,11 +105,31 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
     };
   }
 
+  /// Who runs for a while is looked for now and then, all at once: a request that ends soon, as
+  /// nearly every one does, pays nothing for it.
+  void LookLater() {
+    looks_ = true;
+    loop_->RunAt(loop_->Now() + report_running_after_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Look();
+    });
+  }
+
+  void Look() {
+    looks_ = false;
+    if (calls_.empty()) return;
+    const TimePoint arrived = loop_->Now() - report_running_after_;
+    for (const auto& [id, entry] : calls_) entry.call->ReportRunning(arrived);
+    LookLater();
+  }
+
   Loop* loop_;
+  const Duration report_running_after_;
+  const bool logged_;
   std::atomic<std::uint64_t> next_id_{1};
   std::atomic<std::size_t> active_{0};
   std::unordered_map<std::uint64_t, Entry> calls_;
   bool ending_ = false;
+  bool looks_ = false;  // a look is due
 };
 
 class CallHandle final : public Call {
@@ -144,7 +167,8 @@ class StandardRouter final : public Router {
   explicit StandardRouter(const RouterDeps& deps)
       : parts_(std::make_shared<route::RouterParts>(deps)),
         deps_(parts_->deps),
-        table_(std::make_shared<CallTable>(deps.loop)) {}
+        table_(std::make_shared<CallTable>(deps.loop, deps.report_running_after,
+                                           deps.log != nullptr)) {}
 
   std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) override {
     if (!IsUsableRequestId(request.request_id)) request.request_id = base::NewRequestId();

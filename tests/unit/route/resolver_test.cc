@@ -7,6 +7,7 @@
 
 #include "hotel/defaults.h"
 
+#include "libhotel/route/listing.h"
 #include "tests/support/catch.h"
 
 namespace hotel::route {

@@ -1,0 +1,48 @@
+#include "libhotel/route/listing.h"
+
+#include <cstddef>
+#include <string>
+
+#include "libhotel/route/lookup.h"
+
+namespace hotel::route {
+namespace {
+
+/// For whoever wants to know all targets of a virtual model and takes nobody's turn.
+std::size_t PickFirst(const VirtualModelSpec&, bool) { return 0; }
+
+}  // namespace
+
+std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
+                                     const Inventory* inventory) {
+  std::vector<ModelListing> list;
+  for (const Model& model : snapshot.models()) {
+    const auto provider = snapshot.FindProviderById(model.provider_id);
+    if (!model.enabled || provider == nullptr || !provider->enabled) continue;
+    if (IsLeftOut(inventory, *provider)) continue;
+    list.push_back({provider->routing_name + "/" + model.model_id, provider->routing_name,
+                    provider->routing_name});
+  }
+  for (const FailoverGroup& group : snapshot.groups()) {
+    if (!group.group_enabled) continue;
+    for (const GroupEntry& entry : group.entries) {
+      const Routable member = FindRoutable(entry, snapshot);
+      if (member.provider == nullptr || IsLeftOut(inventory, *member.provider)) continue;
+      list.push_back({std::string(kGroupPrefix) + group.display_model, "hotel",
+                      member.provider->routing_name});
+      break;
+    }
+  }
+  for (const VirtualModelSpec& spec : virtuals.models.specs()) {
+    for (const std::string& name :
+         base::ExpandVirtualModel(virtuals.models, spec.source, PickFirst)) {
+      const Named target = FindNamed(name, snapshot);
+      if (target.provider == nullptr || IsLeftOut(inventory, *target.provider)) continue;
+      list.push_back({spec.source, "hotel", target.provider->routing_name});
+      break;
+    }
+  }
+  return list;
+}
+
+}  // namespace hotel::route
