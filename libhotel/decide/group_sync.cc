@@ -19,7 +19,7 @@ constexpr std::size_t kMostNameBytes = 128;
 constexpr std::size_t kMostMembers = 1000;
 constexpr const char* kNeedTwo = "(need 2+ for failover)";
 
-bool IsOn(const SyncGroup& group, const std::string& id) {
+bool IsOn(const GroupState& group, const std::string& id) {
   const auto toggle = group.toggles.find(id);
   return toggle == group.toggles.end() || toggle->second;
 }
@@ -89,7 +89,7 @@ class Sync {
     return found == models_.end() ? nullptr : found->second;
   }
 
-  void Purge(SyncGroup* group) {
+  void Purge(GroupState* group) {
     GroupChanges::Purged purged{group->display_model, {}};
     const auto gone = [&](const std::string& id) {
       if (FindModel(id) != nullptr) return false;
@@ -103,7 +103,7 @@ class Sync {
   }
 
   /// False when the group is to go.
-  bool RefreshAuto(SyncGroup* group, SyncScope scope) {
+  bool RefreshAuto(GroupState* group, SyncScope scope) {
     if (scope == SyncScope::kFloors) {
       if (group->members.size() >= kFloor) return true;
       ReportDeleted(*group, RoutableOf(*group));
@@ -142,7 +142,7 @@ class Sync {
     return true;
   }
 
-  std::vector<const Model*> RoutableOf(const SyncGroup& group) const {
+  std::vector<const Model*> RoutableOf(const GroupState& group) const {
     std::vector<const Model*> routable;
     for (const std::string& id : group.members) {
       const Model* const model = FindModel(id);
@@ -151,7 +151,7 @@ class Sync {
     return routable;
   }
 
-  void ReportDeleted(const SyncGroup& group, const std::vector<const Model*>& left) {
+  void ReportDeleted(const GroupState& group, const std::vector<const Model*>& left) {
     GroupChanges::Deleted deleted{group.display_model, {}, 0, {}};
     for (const Model* model : left) {
       const std::string& name = ProviderOf(*model)->name;

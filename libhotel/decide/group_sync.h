@@ -14,18 +14,23 @@
 
 namespace hotel::decide {
 
-/// A group as it is written down. No member twice.
-struct SyncGroup {
+/// What a sync reads and writes of a group. No member twice.
+struct GroupState {
   std::string id;  ///< "" = a new one
   std::string display_model;
   std::vector<std::string> members;     ///< UUIDs of models in order of priority
-  std::map<std::string, bool> toggles;  ///< an id without one is on
+  std::map<std::string, bool> toggles;  ///< an id without one is on; may name ids of no members
   bool group_enabled = true;
   bool auto_created = false;
-  /// It stands in the configuration file: only entries without a model leave it.
-  bool declared = false;
   std::optional<WallTime> auto_disabled_at;
   std::optional<WallTime> floor_disabled_at;
+
+  friend bool operator==(const GroupState&, const GroupState&) = default;
+};
+
+struct SyncGroup : GroupState {
+  /// It stands in the configuration file: only entries without a model leave it.
+  bool declared = false;
 
   friend bool operator==(const SyncGroup&, const SyncGroup&) = default;
 };

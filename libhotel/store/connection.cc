@@ -196,6 +196,11 @@ absl::StatusOr<Statement> Connection::QueryList(std::string_view sql,
   return statement;
 }
 
+absl::Status Connection::RunList(std::string_view sql, const std::vector<SqlValue>& args) {
+  absl::StatusOr<Statement> statement = QueryList(sql, args);
+  return statement.ok() ? statement->RunToEnd() : statement.status();
+}
+
 absl::Status Connection::RunScript(const char* sql) {
   const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);

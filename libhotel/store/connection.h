@@ -34,8 +34,13 @@ struct StaticText {
   std::string_view text;
 };
 
+/// Bytes of its own that are bound as a BLOB.
+struct Blob {
+  std::string bytes;
+};
+
 /// A parameter of a statement that is put together at run time.
-using SqlValue = std::variant<std::int64_t, std::string>;
+using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string, Blob>;
 
 /// A prepared statement with its parameters bound. Must not outlive its connection.
 class Statement {
@@ -78,6 +83,7 @@ class Statement {
   void Bind(int index, std::string_view text);
   void Bind(int index, StaticText text);
   void Bind(int index, BlobView blob);
+  void Bind(int index, const Blob& blob) { Bind(index, BlobView{blob.bytes}); }
   void Bind(int index, bool value) { Bind(index, std::int64_t{value}); }
   void Bind(int index, const std::string& text) { Bind(index, std::string_view(text)); }
   void Bind(int index, const char* text) { Bind(index, std::string_view(text)); }
@@ -140,6 +146,9 @@ class Connection {
     if (!statement.ok()) return statement.status();
     return statement->RunToEnd();
   }
+
+  /// The same for a list of parameters.
+  absl::Status RunList(std::string_view sql, const std::vector<SqlValue>& args);
 
   /// Runs a script of statements without parameters.
   absl::Status RunScript(const char* sql);

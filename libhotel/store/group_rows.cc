@@ -1,5 +1,6 @@
 #include "libhotel/store/group_rows.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,63 +14,70 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "libhotel/base/time_text.h"
 #include "libhotel/store/connection.h"
 #include "libhotel/store/group_json.h"
 #include "libhotel/store/read_rows.h"
+#include "libhotel/store/table.h"
 
 namespace hotel::store {
 namespace {
 
-constexpr const char kSelect[] =
-    "SELECT id, display_model, display_name, description, priority_order, entry_enabled,"
-    " group_enabled, auto_created, auto_disabled_at, floor_disabled_at, created_at, updated_at"
-    " FROM model_failover_groups ";
+template <typename T>
+struct IdsText {
+  T& ids;
+};
+template <typename T>
+IdsText(T&) -> IdsText<T>;
+absl::Status ReadCell(const Statement& row, int column, IdsText<std::vector<std::string>> text) {
+  auto ids = DecodeIds(row.Text(column));
+  if (ids.ok()) text.ids = *std::move(ids);
+  return ids.status();
+}
+SqlValue CellOf(IdsText<const std::vector<std::string>> text) { return EncodeIds(text.ids); }
 
-absl::Status Damaged(const GroupRow& row, std::string_view what) {
+template <typename T>
+struct TogglesText {
+  T& toggles;
+};
+template <typename T>
+TogglesText(T&) -> TogglesText<T>;
+absl::Status ReadCell(const Statement& row, int column,
+                      TogglesText<std::map<std::string, bool>> text) {
+  auto toggles = DecodeToggles(row.Text(column));
+  if (toggles.ok()) text.toggles = *std::move(toggles);
+  return toggles.status();
+}
+SqlValue CellOf(TogglesText<const std::map<std::string, bool>> text) {
+  return EncodeToggles(text.toggles);
+}
+
+struct GroupTable {
+  using Row = GroupRow;
+  static constexpr std::string_view kName = "model_failover_groups";
+  template <typename R, typename Visit>
+  static void Columns(R& row, Visit&& visit) {
+    visit("id", row.id, When::kOnce);
+    visit("display_model", row.display_model, When::kAlways);
+    visit("display_name", row.display_name, When::kAlways);
+    visit("description", row.description, When::kAlways);
+    visit("priority_order", IdsText{row.members}, When::kAlways);
+    visit("entry_enabled", TogglesText{row.toggles}, When::kAlways);
+    visit("group_enabled", row.group_enabled, When::kAlways);
+    visit("auto_created", row.auto_created, When::kAlways);
+    visit("auto_disabled_at", StrictTime{row.auto_disabled_at}, When::kAlways);
+    visit("floor_disabled_at", StrictTime{row.floor_disabled_at}, When::kAlways);
+    visit("created_at", StrictTime{row.created_at}, When::kOnce);
+    visit("updated_at", StrictTime{row.updated_at}, When::kAlways);
+  }
+};
+
+absl::StatusOr<GroupRow> GroupOf(const Statement& statement) {
+  GroupRow row;
+  const absl::Status read = ReadRow<GroupTable>(statement, &row);
+  if (read.ok()) return row;
   return absl::DataLossError(
       fmt::format("failover group '{}' in the database: {}: correct or delete the row",
-                  row.display_model, what));
-}
-
-absl::StatusOr<GroupRow> ReadRow(const Statement& statement) {
-  GroupRow row;
-  row.id = statement.Text(0);
-  row.display_model = statement.Text(1);
-  row.display_name = statement.Text(2);
-  row.description = statement.Text(3);
-  auto members = DecodeIds(statement.Text(4));
-  auto toggles = DecodeToggles(statement.Text(5));
-  for (const absl::Status& status : {members.status(), toggles.status()}) {
-    if (!status.ok()) return Damaged(row, std::string(status.message()));
-  }
-  row.members = *std::move(members);
-  row.toggles = *std::move(toggles);
-  row.group_enabled = statement.Bool(6);
-  row.auto_created = statement.Bool(7);
-  bool times_ok = true;
-  const auto read_time = [&](int column) -> std::optional<WallTime> {
-    if (statement.IsNull(column)) return std::nullopt;
-    std::optional<WallTime> time = base::ParseTime(statement.Text(column));
-    times_ok = times_ok && time.has_value();
-    return time;
-  };
-  row.auto_disabled_at = read_time(8);
-  row.floor_disabled_at = read_time(9);
-  row.created_at = read_time(10).value_or(WallTime{});
-  row.updated_at = read_time(11).value_or(WallTime{});
-  if (!times_ok) return Damaged(row, "a time is not in RFC 3339 form");
-  return row;
-}
-
-absl::StatusOr<std::optional<GroupRow>> ReadOne(absl::StatusOr<Statement> statement) {
-  if (!statement.ok()) return statement.status();
-  absl::StatusOr<bool> found = statement->Step();
-  if (!found.ok()) return found.status();
-  if (!*found) return std::optional<GroupRow>();
-  absl::StatusOr<GroupRow> row = ReadRow(*statement);
-  if (!row.ok()) return row.status();
-  return std::optional<GroupRow>(*std::move(row));
+                  row.display_model, std::string(read.message())));
 }
 
 }  // namespace
@@ -98,53 +106,29 @@ FailoverGroup ToFailoverGroup(GroupRow row) {
 }
 
 absl::StatusOr<std::vector<GroupRow>> ReadGroups(Connection& connection) {
-  absl::StatusOr<Statement> statement = connection.Query(std::string(kSelect) + "ORDER BY rowid");
-  if (!statement.ok()) return statement.status();
-  std::vector<GroupRow> rows;
-  for (;;) {
-    absl::StatusOr<bool> more = statement->Step();
-    if (!more.ok()) return more.status();
-    if (!*more) return rows;
-    absl::StatusOr<GroupRow> row = ReadRow(*statement);
-    if (!row.ok()) return row.status();
-    rows.push_back(*std::move(row));
-  }
+  return ReadAll(connection.Query(SelectFrom<GroupTable>("ORDER BY rowid")), &GroupOf);
 }
 
 absl::StatusOr<std::optional<GroupRow>> ReadGroup(Connection& connection, std::string_view id) {
-  return ReadOne(connection.Query(std::string(kSelect) + "WHERE id = ?", id));
+  return ReadOne(connection.Query(SelectFrom<GroupTable>("WHERE id = ?"), id), &GroupOf);
 }
 
 absl::StatusOr<std::optional<GroupRow>> ReadGroupByName(Connection& connection,
                                                         std::string_view display_model) {
-  return ReadOne(connection.Query(std::string(kSelect) + "WHERE display_model = ?", display_model));
+  return ReadOne(connection.Query(SelectFrom<GroupTable>("WHERE display_model = ?"), display_model),
+                 &GroupOf);
 }
 
 absl::Status InsertGroup(Connection& connection, const GroupRow& row) {
-  return connection.Run(
-      "INSERT INTO model_failover_groups (display_model, display_name, description, priority_order,"
-      " entry_enabled, group_enabled, auto_created, auto_disabled_at, floor_disabled_at, "
-      "created_at,"
-      " updated_at, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.display_model, row.display_name, row.description, EncodeIds(row.members),
-      EncodeToggles(row.toggles), row.group_enabled, row.auto_created,
-      TimeText(row.auto_disabled_at), TimeText(row.floor_disabled_at),
-      base::FormatTime(row.created_at), base::FormatTime(row.updated_at), row.id);
+  return InsertRow<GroupTable>(connection, row);
 }
 
 absl::Status UpdateGroup(Connection& connection, const GroupRow& row) {
-  return connection.Run(
-      "UPDATE model_failover_groups SET display_model = ?, display_name = ?, description = ?,"
-      " priority_order = ?, entry_enabled = ?, group_enabled = ?, auto_created = ?,"
-      " auto_disabled_at = ?, floor_disabled_at = ?, created_at = ?, updated_at = ? WHERE id = ?",
-      row.display_model, row.display_name, row.description, EncodeIds(row.members),
-      EncodeToggles(row.toggles), row.group_enabled, row.auto_created,
-      TimeText(row.auto_disabled_at), TimeText(row.floor_disabled_at),
-      base::FormatTime(row.created_at), base::FormatTime(row.updated_at), row.id);
+  return UpdateRow<GroupTable>(connection, row);
 }
 
 absl::Status DeleteGroup(Connection& connection, std::string_view id) {
-  return connection.Run("DELETE FROM model_failover_groups WHERE id = ?", id);
+  return DeleteRow<GroupTable>(connection, id);
 }
 
 }  // namespace hotel::store

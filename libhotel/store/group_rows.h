@@ -2,7 +2,6 @@
 #ifndef HOTEL_STORE_GROUP_ROWS_H_
 #define HOTEL_STORE_GROUP_ROWS_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,22 +12,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "libhotel/decide/group_sync.h"
 #include "libhotel/store/connection.h"
 
 namespace hotel::store {
 
 /// One row, decoded.
-struct GroupRow {
-  std::string id;
-  std::string display_model;
+struct GroupRow : decide::GroupState {
   std::string display_name;
   std::string description;
-  std::vector<std::string> members;     ///< priority_order
-  std::map<std::string, bool> toggles;  ///< entry_enabled; may name ids that are no members
-  bool group_enabled = true;
-  bool auto_created = false;
-  std::optional<WallTime> auto_disabled_at;
-  std::optional<WallTime> floor_disabled_at;
   WallTime created_at{};
   WallTime updated_at{};
 

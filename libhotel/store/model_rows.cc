@@ -15,84 +15,84 @@
 #include "libhotel/store/connection.h"
 #include "libhotel/store/model_json.h"
 #include "libhotel/store/read_rows.h"
+#include "libhotel/store/table.h"
 
 namespace hotel::store {
 namespace {
 
-constexpr const char kSelect[] =
-    "SELECT id, provider_id, model_id, enabled, disabled_manually, created_at, name, display_name,"
-    " owned_by, context_length, max_output_tokens, input_price, output_price, cached_input_price,"
-    " price_customized, details, last_seen_at, missing_scans, retired_at FROM models ";
-
-std::optional<double> PriceAt(const Statement& statement, int column) {
-  if (statement.IsNull(column)) return std::nullopt;
-  return statement.Real(column);
+/// What a provider says of a model beside its numbers, as JSON text.
+template <typename T>
+struct DetailsText {
+  T& details;
+};
+template <typename T>
+DetailsText(T&) -> DetailsText<T>;
+absl::Status ReadCell(const Statement& row, int column, DetailsText<ModelDetails> text) {
+  text.details = DecodeDetails(row.Text(column));
+  return absl::OkStatus();
 }
+SqlValue CellOf(DetailsText<const ModelDetails> text) { return EncodeDetails(text.details); }
 
-Model ModelOf(const Statement& statement) {
+struct StoredModel {
   Model model;
-  model.id = statement.Text(0);
-  model.provider_id = statement.Text(1);
-  model.model_id = statement.Text(2);
-  model.enabled = statement.Bool(3);
-  model.disabled_manually = statement.Bool(4);
-  model.created_at = TimeAt(statement, 5);
-  model.name = statement.Text(6);
-  model.display_name = statement.Text(7);
-  model.owned_by = statement.Text(8);
-  model.context_length = statement.Integer(9);
-  model.max_output_tokens = statement.Integer(10);
-  model.prices.input = PriceAt(statement, 11);
-  model.prices.output = PriceAt(statement, 12);
-  model.prices.cached_input = PriceAt(statement, 13);
-  model.prices.set_by_operator = statement.Bool(14);
-  model.details = DecodeDetails(statement.Text(15));
-  model.last_seen_at = OptionalTimeAt(statement, 16);
-  model.missing_scans = static_cast<int>(statement.Integer(17));
-  model.retired_at = OptionalTimeAt(statement, 18);
-  return model;
-}
+  WallTime updated_at{};
+};
+
+struct ModelTable {
+  using Row = StoredModel;
+  static constexpr std::string_view kName = "models";
+  template <typename R, typename Visit>
+  static void Columns(R& row, Visit&& visit) {
+    auto& model = row.model;
+    visit("id", model.id, When::kOnce);
+    visit("provider_id", model.provider_id, When::kOnce);
+    visit("model_id", model.model_id, When::kOnce);
+    visit("enabled", model.enabled, When::kAlways);
+    visit("disabled_manually", model.disabled_manually, When::kAlways);
+    visit("created_at", model.created_at, When::kOnce);
+    visit("updated_at", row.updated_at, When::kAlways);
+    visit("name", model.name, When::kAlways);
+    visit("display_name", model.display_name, When::kAlways);
+    visit("owned_by", model.owned_by, When::kAlways);
+    visit("context_length", model.context_length, When::kAlways);
+    visit("max_output_tokens", model.max_output_tokens, When::kAlways);
+    visit("input_price", model.prices.input, When::kAlways);
+    visit("output_price", model.prices.output, When::kAlways);
+    visit("cached_input_price", model.prices.cached_input, When::kAlways);
+    visit("price_customized", model.prices.set_by_operator, When::kAlways);
+    visit("details", DetailsText{model.details}, When::kAlways);
+    visit("last_seen_at", model.last_seen_at, When::kAlways);
+    visit("missing_scans", model.missing_scans, When::kAlways);
+    visit("retired_at", model.retired_at, When::kAlways);
+  }
+};
+
+Model ModelOf(const Statement& statement) { return RowAt<ModelTable>(statement).model; }
 
 }  // namespace
 
 absl::StatusOr<std::vector<Model>> ReadModels(Connection& connection) {
-  return ReadAll(connection.Query(std::string(kSelect) + "ORDER BY rowid"), &ModelOf);
+  return ReadAll(connection.Query(SelectFrom<ModelTable>("ORDER BY rowid")), &ModelOf);
 }
 
 absl::StatusOr<std::vector<Model>> ReadModelsOf(Connection& connection,
                                                 std::string_view provider_id) {
-  return ReadAll(connection.Query(std::string(kSelect) + "WHERE provider_id = ?", provider_id),
+  return ReadAll(connection.Query(SelectFrom<ModelTable>("WHERE provider_id = ?"), provider_id),
                  &ModelOf);
 }
 
 absl::StatusOr<std::optional<Model>> ReadModel(Connection& connection, std::string_view id) {
-  return ReadOne(connection.Query(std::string(kSelect) + "WHERE id = ?", id), &ModelOf);
+  return ReadOne(connection.Query(SelectFrom<ModelTable>("WHERE id = ?"), id), &ModelOf);
 }
 
 absl::Status InsertModel(Connection& connection, const Model& model, WallTime now) {
-  const std::string time = base::FormatTime(now);
-  return connection.Run(
-      "INSERT INTO models (id, provider_id, model_id, enabled, name, display_name, owned_by,"
-      " context_length, max_output_tokens, input_price, output_price, cached_input_price,"
-      " price_customized, details, last_seen_at, created_at, updated_at)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      model.id, model.provider_id, model.model_id, model.enabled, model.name, model.display_name,
-      model.owned_by, model.context_length, model.max_output_tokens, model.prices.input,
-      model.prices.output, model.prices.cached_input, model.prices.set_by_operator,
-      EncodeDetails(model.details), TimeText(model.last_seen_at), time, time);
+  StoredModel row{model, now};
+  row.model.created_at = now;
+  return InsertRow<ModelTable>(connection, row);
 }
 
 absl::Status UpdateModel(Connection& connection, const Model& model, WallTime now) {
-  return connection.Run(
-      "UPDATE models SET enabled = ?, disabled_manually = ?, name = ?, display_name = ?,"
-      " owned_by = ?, context_length = ?, max_output_tokens = ?, input_price = ?,"
-      " output_price = ?, cached_input_price = ?, price_customized = ?, details = ?,"
-      " last_seen_at = ?, missing_scans = ?, retired_at = ?, updated_at = ? WHERE id = ?",
-      model.enabled, model.disabled_manually, model.name, model.display_name, model.owned_by,
-      model.context_length, model.max_output_tokens, model.prices.input, model.prices.output,
-      model.prices.cached_input, model.prices.set_by_operator, EncodeDetails(model.details),
-      TimeText(model.last_seen_at), std::int64_t{model.missing_scans}, TimeText(model.retired_at),
-      base::FormatTime(now), model.id);
+  return UpdateRow<ModelTable>(connection, {model, now});
 }
 
 absl::Status UpdateModelEnabled(Connection& connection, std::string_view id, bool enabled,
@@ -104,7 +104,7 @@ absl::Status UpdateModelEnabled(Connection& connection, std::string_view id, boo
 }
 
 absl::Status DeleteModel(Connection& connection, std::string_view id) {
-  return connection.Run("DELETE FROM models WHERE id = ?", id);
+  return DeleteRow<ModelTable>(connection, id);
 }
 
 absl::StatusOr<std::map<std::string, bool>> ReadRoutable(Connection& connection,

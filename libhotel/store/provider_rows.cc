@@ -10,102 +10,93 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "libhotel/base/time_text.h"
 #include "libhotel/store/connection.h"
 #include "libhotel/store/key_cipher.h"
 #include "libhotel/store/read_rows.h"
+#include "libhotel/store/table.h"
 
 namespace hotel::store {
 namespace {
 
-constexpr const char kSelectProvider[] =
-    "SELECT id, name, routing_name, provider_type, base_url, encrypted_key, key_nonce, key_salt,"
-    " enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce, proxy_salt,"
-    " max_in_flight, autodiscovery_enabled, created_at, updated_at FROM providers ";
-
-// From three columns that are null together.
-std::optional<SealedKey> SealedAt(const Statement& statement, int column) {
-  if (statement.IsNull(column)) return std::nullopt;
-  return SealedKey{statement.Bytes(column), statement.Bytes(column + 1),
-                   statement.Bytes(column + 2)};
+/// One of the three columns of a sealed secret, which are null together.
+template <typename T>
+struct SealedPart {
+  T& secret;
+  std::string SealedKey::*part;
+};
+template <typename T>
+SealedPart(T&, std::string SealedKey::*) -> SealedPart<T>;
+absl::Status ReadCell(const Statement& row, int column, SealedPart<std::optional<SealedKey>> cell) {
+  if (row.IsNull(column)) return absl::OkStatus();
+  if (!cell.secret.has_value()) cell.secret.emplace();
+  (*cell.secret).*cell.part = row.Bytes(column);
+  return absl::OkStatus();
+}
+SqlValue CellOf(SealedPart<const std::optional<SealedKey>> cell) {
+  if (!cell.secret.has_value()) return nullptr;
+  return Blob{(*cell.secret).*cell.part};
 }
 
-ProviderRow ProviderOf(const Statement& statement) {
-  ProviderRow row;
-  row.id = statement.Text(0);
-  row.name = statement.Text(1);
-  row.routing_name = statement.Text(2);
-  row.type = statement.Text(3);
-  row.base_url = statement.Text(4);
-  row.key = SealedAt(statement, 5);
-  row.enabled = statement.Bool(8);
-  row.fixed_models = statement.Bool(9);
-  row.ca_file = statement.Text(10);
-  row.unix_socket = statement.Text(11);
-  row.http2 = statement.Bool(12);
-  row.proxy = SealedAt(statement, 13);
-  if (!statement.IsNull(16)) row.max_in_flight = statement.Integer(16);
-  row.autodiscovery_enabled = statement.Bool(17);
-  row.created_at = TimeAt(statement, 18);
-  row.updated_at = TimeAt(statement, 19);
-  return row;
-}
-
-std::optional<BlobView> Part(const std::optional<SealedKey>& sealed, std::string SealedKey::*part) {
-  if (!sealed.has_value()) return std::nullopt;
-  return BlobView{(*sealed).*part};
-}
+struct ProviderTable {
+  using Row = ProviderRow;
+  static constexpr std::string_view kName = "providers";
+  template <typename R, typename Visit>
+  static void Columns(R& row, Visit&& visit) {
+    visit("id", row.id, When::kOnce);
+    visit("name", row.name, When::kAlways);
+    visit("routing_name", row.routing_name, When::kAlways);
+    visit("provider_type", row.type, When::kAlways);
+    visit("base_url", row.base_url, When::kAlways);
+    visit("encrypted_key", SealedPart{row.key, &SealedKey::ciphertext}, When::kAlways);
+    visit("key_nonce", SealedPart{row.key, &SealedKey::nonce}, When::kAlways);
+    visit("key_salt", SealedPart{row.key, &SealedKey::salt}, When::kAlways);
+    visit("enabled", row.enabled, When::kAlways);
+    visit("fixed_models", row.fixed_models, When::kAlways);
+    visit("ca_file", row.ca_file, When::kAlways);
+    visit("unix_socket", row.unix_socket, When::kAlways);
+    visit("http2", row.http2, When::kAlways);
+    visit("encrypted_proxy", SealedPart{row.proxy, &SealedKey::ciphertext}, When::kAlways);
+    visit("proxy_nonce", SealedPart{row.proxy, &SealedKey::nonce}, When::kAlways);
+    visit("proxy_salt", SealedPart{row.proxy, &SealedKey::salt}, When::kAlways);
+    visit("max_in_flight", row.max_in_flight, When::kAlways);
+    visit("autodiscovery_enabled", row.autodiscovery_enabled, When::kAlways);
+    visit("created_at", row.created_at, When::kOnce);
+    visit("updated_at", row.updated_at, When::kAlways);
+  }
+};
 
 }  // namespace
 
 absl::StatusOr<std::vector<ProviderRow>> ReadProviders(Connection& connection) {
-  return ReadAll(connection.Query(std::string(kSelectProvider) + "ORDER BY rowid"), &ProviderOf);
+  return ReadAll(connection.Query(SelectFrom<ProviderTable>("ORDER BY rowid")),
+                 &RowAt<ProviderTable>);
 }
 
 absl::StatusOr<std::optional<ProviderRow>> ReadProvider(Connection& connection,
                                                         std::string_view id) {
-  return ReadOne(connection.Query(std::string(kSelectProvider) + "WHERE id = ?", id), &ProviderOf);
+  return ReadOne(connection.Query(SelectFrom<ProviderTable>("WHERE id = ?"), id),
+                 &RowAt<ProviderTable>);
 }
 
 absl::StatusOr<std::optional<ProviderRow>> ReadProviderByRoutingName(
     Connection& connection, std::string_view routing_name) {
   return ReadOne(
-      connection.Query(std::string(kSelectProvider) + "WHERE routing_name = ?", routing_name),
-      &ProviderOf);
+      connection.Query(SelectFrom<ProviderTable>("WHERE routing_name = ?"), routing_name),
+      &RowAt<ProviderTable>);
 }
 
-absl::Status InsertProvider(Connection& connection, const ProviderRow& row, WallTime now) {
-  const std::string time = base::FormatTime(now);
-  return connection.Run(
-      "INSERT INTO providers (name, routing_name, provider_type, base_url, encrypted_key, "
-      "key_nonce,"
-      " key_salt, enabled, fixed_models, ca_file, unix_socket, http2, encrypted_proxy, proxy_nonce,"
-      " proxy_salt, max_in_flight, autodiscovery_enabled, created_at, updated_at, id)"
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
-      Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
-      row.fixed_models, row.ca_file, row.unix_socket, row.http2,
-      Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
-      Part(row.proxy, &SealedKey::salt), row.max_in_flight, row.autodiscovery_enabled, time, time,
-      row.id);
+absl::Status InsertProvider(Connection& connection, ProviderRow row, WallTime now) {
+  row.created_at = row.updated_at = now;
+  return InsertRow<ProviderTable>(connection, row);
 }
 
-absl::Status UpdateProvider(Connection& connection, const ProviderRow& row, WallTime now) {
-  return connection.Run(
-      "UPDATE providers SET name = ?, routing_name = ?, provider_type = ?, base_url = ?,"
-      " encrypted_key = ?, key_nonce = ?, key_salt = ?, enabled = ?, fixed_models = ?,"
-      " ca_file = ?, unix_socket = ?, http2 = ?, encrypted_proxy = ?, proxy_nonce = ?,"
-      " proxy_salt = ?, max_in_flight = ?, autodiscovery_enabled = ?, updated_at = ? WHERE id = ?",
-      row.name, row.routing_name, row.type, row.base_url, Part(row.key, &SealedKey::ciphertext),
-      Part(row.key, &SealedKey::nonce), Part(row.key, &SealedKey::salt), row.enabled,
-      row.fixed_models, row.ca_file, row.unix_socket, row.http2,
-      Part(row.proxy, &SealedKey::ciphertext), Part(row.proxy, &SealedKey::nonce),
-      Part(row.proxy, &SealedKey::salt), row.max_in_flight, row.autodiscovery_enabled,
-      base::FormatTime(now), row.id);
+absl::Status UpdateProvider(Connection& connection, ProviderRow row, WallTime now) {
+  row.updated_at = now;
+  return UpdateRow<ProviderTable>(connection, row);
 }
 
 absl::Status DeleteProvider(Connection& connection, std::string_view id) {
-  return connection.Run("DELETE FROM providers WHERE id = ?", id);
+  return DeleteRow<ProviderTable>(connection, id);
 }
 
 }  // namespace hotel::store

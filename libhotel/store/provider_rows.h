@@ -45,9 +45,9 @@ absl::StatusOr<std::optional<ProviderRow>> ReadProvider(Connection& connection,
                                                         std::string_view id);
 absl::StatusOr<std::optional<ProviderRow>> ReadProviderByRoutingName(Connection& connection,
                                                                      std::string_view routing_name);
-absl::Status InsertProvider(Connection& connection, const ProviderRow& row, WallTime now);
+absl::Status InsertProvider(Connection& connection, ProviderRow row, WallTime now);
 /// Overwrites the row with that id.
-absl::Status UpdateProvider(Connection& connection, const ProviderRow& row, WallTime now);
+absl::Status UpdateProvider(Connection& connection, ProviderRow row, WallTime now);
 /// Its models go with it.
 absl::Status DeleteProvider(Connection& connection, std::string_view id);
 

@@ -31,27 +31,42 @@ inline std::optional<std::string> TimeText(std::optional<WallTime> time) {
   return base::FormatTime(*time);
 }
 
-/// Every row there is.
+/// What a function that reads a row makes of it: T, or StatusOr<T> where a row may not decode.
 template <typename T>
-absl::StatusOr<std::vector<T>> ReadAll(absl::StatusOr<Statement> statement,
-                                       T (*row_of)(const Statement&)) {
+struct RowType {
+  using type = T;
+};
+template <typename T>
+struct RowType<absl::StatusOr<T>> {
+  using type = T;
+};
+template <typename Read>
+using RowOf = typename RowType<Read>::type;
+
+/// Every row there is, or the first one's error that does not decode.
+template <typename Read>
+absl::StatusOr<std::vector<RowOf<Read>>> ReadAll(absl::StatusOr<Statement> statement,
+                                                 Read (*row_of)(const Statement&)) {
   if (!statement.ok()) return statement.status();
-  std::vector<T> rows;
+  std::vector<RowOf<Read>> rows;
   for (;;) {
     absl::StatusOr<bool> more = statement->Step();
     if (!more.ok()) return more.status();
     if (!*more) return rows;
-    rows.push_back(row_of(*statement));
+    absl::StatusOr<RowOf<Read>> row = row_of(*statement);
+    if (!row.ok()) return row.status();
+    rows.push_back(*std::move(row));
   }
 }
 
 /// The first row; nullopt when there is none.
-template <typename T>
-absl::StatusOr<std::optional<T>> ReadOne(absl::StatusOr<Statement> statement,
-                                         T (*row_of)(const Statement&)) {
-  absl::StatusOr<std::vector<T>> rows = ReadAll(std::move(statement), row_of);
+template <typename Read>
+absl::StatusOr<std::optional<RowOf<Read>>> ReadOne(absl::StatusOr<Statement> statement,
+                                                   Read (*row_of)(const Statement&)) {
+  auto rows = ReadAll(std::move(statement), row_of);
   if (!rows.ok()) return rows.status();
-  return rows->empty() ? std::optional<T>() : std::optional<T>(std::move(rows->front()));
+  if (rows->empty()) return std::optional<RowOf<Read>>();
+  return std::optional<RowOf<Read>>(std::move(rows->front()));
 }
 
 }  // namespace hotel::store

@@ -27,28 +27,6 @@
 #include "libhotel/store/sqlite_store.h"
 
 namespace hotel::store {
-namespace {
-
-decide::SyncGroup ToSync(const GroupRow& row, bool declared) {
-  return {row.id,      row.display_model,    row.members,
-          row.toggles, row.group_enabled,    row.auto_created,
-          declared,    row.auto_disabled_at, row.floor_disabled_at};
-}
-
-/// `row` with what a sync decides.
-GroupRow FromSync(GroupRow row, const decide::SyncGroup& group) {
-  row.display_model = group.display_model;
-  row.members = group.members;
-  row.toggles = group.toggles;
-  row.group_enabled = group.group_enabled;
-  row.auto_created = group.auto_created;
-  row.auto_disabled_at = group.auto_disabled_at;
-  row.floor_disabled_at = group.floor_disabled_at;
-  return row;
-}
-
-}  // namespace
-
 absl::Status SqliteStore::ApplyGroupSync(Writer& writer, decide::SyncScope scope,
                                          GroupChanges* report) {
   Connection& connection = *writer.connection;
@@ -65,7 +43,7 @@ absl::Status SqliteStore::ApplyGroupSync(Writer& writer, decide::SyncScope scope
   std::vector<decide::SyncGroup> groups;
   std::unordered_map<std::string, const GroupRow*> row_by_id;
   for (const GroupRow& row : *rows) {
-    groups.push_back(ToSync(row, writer.declared_groups.count(row.display_model) != 0));
+    groups.push_back({row, writer.declared_groups.count(row.display_model) != 0});
     row_by_id.emplace(row.id, &row);
   }
   const WallTime now = clock_->WallNow();
@@ -75,7 +53,8 @@ absl::Status SqliteStore::ApplyGroupSync(Writer& writer, decide::SyncScope scope
   }
   for (const decide::SyncGroup& group : plan.written) {
     const bool is_new = group.id.empty();
-    GroupRow row = FromSync(is_new ? GroupRow{} : *row_by_id.at(group.id), group);
+    GroupRow row = is_new ? GroupRow{} : *row_by_id.at(group.id);
+    static_cast<decide::GroupState&>(row) = group;
     row.updated_at = now;
     if (is_new) {
       row.id = base::NewUuid();
