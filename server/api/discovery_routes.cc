@@ -61,81 +61,62 @@ Json ValueJson(const FieldChange::Value& value) {
   return nullptr;
 }
 
-Json Listed(const std::vector<std::string>& model_ids, std::string_view reason) {
+/// An array with what `fill` writes into an object of each item.
+template <typename T, typename Fill>
+Json ListOf(const std::vector<T>& items, Fill fill) {
   Json list = Json::array();
-  for (const std::string& id : model_ids) {
-    Json one;
-    one["model_id"] = id;
-    one["reason"] = reason;
-    list.push_back(std::move(one));
-  }
+  for (const T& item : items) fill(item, &list.emplace_back(Json::object()));
   return list;
+}
+
+Json Listed(const std::vector<std::string>& model_ids, std::string_view reason) {
+  return ListOf(model_ids, [reason](const std::string& id, Json* one) {
+    (*one)["model_id"] = id;
+    (*one)["reason"] = reason;
+  });
 }
 
 Json Updated(const std::vector<ModelUpdate>& updates) {
-  Json list = Json::array();
-  for (const ModelUpdate& update : updates) {
-    Json one;
-    one["model_id"] = update.model_id;
-    one["changes"] = Json::array();
-    for (const FieldChange& change : update.changes) {
-      Json field;
-      field["field"] = change.field;
-      field["old"] = ValueJson(change.before);
-      field["new"] = ValueJson(change.after);
-      one["changes"].push_back(std::move(field));
-    }
-    list.push_back(std::move(one));
-  }
-  return list;
+  return ListOf(updates, [](const ModelUpdate& update, Json* one) {
+    (*one)["model_id"] = update.model_id;
+    (*one)["changes"] = ListOf(update.changes, [](const FieldChange& change, Json* field) {
+      (*field)["field"] = change.field;
+      (*field)["old"] = ValueJson(change.before);
+      (*field)["new"] = ValueJson(change.after);
+    });
+  });
 }
 
 Json Deleted(const GroupChanges& groups) {
-  Json list = Json::array();
-  for (const GroupChanges::Deleted& group : groups.deleted) {
-    Json one;
-    one["display_model"] = group.display_model;
-    one["reason"] = group.reason;
-    one["provider_count"] = group.provider_count;
-    one["provider_names"] = group.provider_names;
-    list.push_back(std::move(one));
-  }
-  return list;
+  return ListOf(groups.deleted, [](const GroupChanges::Deleted& group, Json* one) {
+    (*one)["display_model"] = group.display_model;
+    (*one)["reason"] = group.reason;
+    (*one)["provider_count"] = group.provider_count;
+    (*one)["provider_names"] = group.provider_names;
+  });
 }
 
 Json Switched(const std::vector<GroupChanges::Switched>& groups) {
-  Json list = Json::array();
-  for (const GroupChanges::Switched& group : groups) {
-    Json one;
-    one["display_model"] = group.display_model;
-    one["effective_count"] = group.effective_count;
-    one["reason"] = group.reason;
-    list.push_back(std::move(one));
-  }
-  return list;
+  return ListOf(groups, [](const GroupChanges::Switched& group, Json* one) {
+    (*one)["display_model"] = group.display_model;
+    (*one)["effective_count"] = group.effective_count;
+    (*one)["reason"] = group.reason;
+  });
 }
 
 Json Purged(const GroupChanges& groups) {
-  Json list = Json::array();
-  for (const GroupChanges::Purged& group : groups.purged) {
-    Json one;
-    one["group_display_model"] = group.group_display_model;
-    one["pruned_model_ids"] = group.pruned_model_ids;
-    list.push_back(std::move(one));
-  }
-  return list;
+  return ListOf(groups.purged, [](const GroupChanges::Purged& group, Json* one) {
+    (*one)["group_display_model"] = group.group_display_model;
+    (*one)["pruned_model_ids"] = group.pruned_model_ids;
+  });
 }
 
 Json UpdatedGroups(const GroupChanges& groups) {
-  Json list = Json::array();
-  for (const GroupChanges::Updated& group : groups.updated) {
-    Json one;
-    one["display_model"] = group.display_model;
-    if (!group.removed_model_ids.empty()) one["removed_model_ids"] = group.removed_model_ids;
-    if (!group.added_model_ids.empty()) one["added_model_ids"] = group.added_model_ids;
-    list.push_back(std::move(one));
-  }
-  return list;
+  return ListOf(groups.updated, [](const GroupChanges::Updated& group, Json* one) {
+    (*one)["display_model"] = group.display_model;
+    if (!group.removed_model_ids.empty()) (*one)["removed_model_ids"] = group.removed_model_ids;
+    if (!group.added_model_ids.empty()) (*one)["added_model_ids"] = group.added_model_ids;
+  });
 }
 
 void AddSection(Json* to, const char* name, Json section) {
