@@ -86,7 +86,7 @@ class Statuses(HealthCase):
     def test_R81_an_open_circuit_and_one_that_is_tried_again(self):
         provider = Listed("a")
         self.start(config({"p1": self.upstream(provider)}, {"demo": ["p1/a"]},
-                          extra="settings: {circuit_breaker_threshold: 1, circuit_breaker_cooldown: 1s, server_error_retry_enabled: false}"))
+                          extra="settings: {circuit_breaker_threshold: 1, circuit_breaker_cooldown: 4s, server_error_retry_enabled: false}"))
         provider.status = 503
         self.gate.chat(ASK)
         row = self.providers()["p1"]
@@ -104,7 +104,7 @@ class Statuses(HealthCase):
         def silent(conn, seen, number):
             if seen.head.startswith(b"GET"):
                 return answer(conn, 500, {"error": {"message": "no list"}})
-            gone.wait(20)
+            gone.wait(60)
             return False
 
         upstream = self.upstream(silent)
@@ -171,7 +171,7 @@ class Ready(HealthCase):
         self.assertEqual(self.gate.request("GET", "/health").body, b"OK")
         os.rename(database + ".away", database)
         self.assertEqual(self.ready()[0], 200)
-        self.assertIn("the database cannot be read", self.gate.stderr())
+        wait_until(lambda: "the database cannot be read" in self.gate.stderr(), "it is told")
 
     def test_degraded_while_the_log_cannot_be_written(self):
         self.start(config({"p1": self.upstream(chat())}, {"demo": ["p1/a"]}))

@@ -189,10 +189,15 @@ class Api(KeyCase):
         self.settings(rate_limit_max_wait_ms=0)
         codes = [self.ask(key).status for _ in range(5)]
         self.assertIn(429, codes)
-        self.assertEqual(self.ask(key, model="nothing/here").status, 429)
+
+        def refused():
+            codes.append(self.ask(key, model="nothing/here").status)
+            return codes[-1] == 429
+
+        wait_until(refused, "a refusal of a name that leads nowhere")
         self.put(key, rate_limit_rps=0)
         self.assertEqual(self.ask(key).error["code"], "budget_exceeded")
-        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 7, "the rows are written")
+        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == len(codes) + 1, "the rows are written")
         self.gate.stop()
         names = [os.path.join(self.gate.data_dir, name) for name in os.listdir(self.gate.data_dir)]
         for name in names + [self.gate.stderr_path]:
@@ -202,11 +207,29 @@ class Api(KeyCase):
 
 
 class Limits(KeyCase):
+    def within_a_second(self, prepare, ask):
+        """What `ask` returned in the first turn in which it was over before a token came back."""
+        for _ in range(20):
+            prepare()
+            begun = time.monotonic()
+            result = ask()
+            if time.monotonic() - begun < 0.95:
+                return result
+        return self.fail("this machine takes a second for a few requests")
+
     def test_requests_a_second(self):
         self.start_group(chat())
         self.settings(rate_limit_max_wait_ms=0)
-        key = self.make(rate_limit_rps=1, rate_limit_burst=3)
-        answers = [self.ask(key) for _ in range(4)]
+        keys = []
+
+        def fresh():
+            keys.append(self.make(name="app%d" % len(keys), rate_limit_rps=1, rate_limit_burst=3))
+
+        def five():
+            # The last one in another dialect.
+            return [self.ask(keys[-1]) for _ in range(4)] + [self.ask(keys[-1], path="/v1/messages", max_tokens=1)]
+
+        *answers, said = self.within_a_second(fresh, five)
         self.assertEqual([a.status for a in answers], [200, 200, 200, 429])
         refused = answers[-1]
         self.assertEqual((refused.error["message"], refused.error["type"], refused.error["code"]),
@@ -214,16 +237,16 @@ class Limits(KeyCase):
         names = ("retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-burst", "x-ratelimit-scope")
         self.assertEqual([refused.headers[n] for n in names], ["1", "1", "0", "3", "key"])
         # In the client's dialect, and one key's limit is no other's.
-        said = self.ask(key, path="/v1/messages", max_tokens=1).json()
-        self.assertEqual((said["type"], said["error"]["type"]), ("error", "rate_limit_error"))
+        self.assertEqual((said.json()["type"], said.error["type"]), ("error", "rate_limit_error"))
         self.assertEqual(self.ask(KEY).status, 200)
         # A row like any other.
-        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 6, "the rows are written")
+        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 5 * len(keys) + 1, "the rows are written")
         row = next(r for r in self.ok("GET", "/api/logs")["entries"] if r["status_code"] == 429)
-        self.assertEqual((row["error_kind"], row["virtual_key_name"], row["model_id"]), ("auth", "app", "hotel/demo"))
+        name = keys[-1]["name"]
+        self.assertEqual((row["error_kind"], row["virtual_key_name"], row["model_id"]), ("auth", name, "hotel/demo"))
         # Switched off and on again.
         self.settings(rate_limit_enabled=False)
-        self.assertEqual([self.ask(key).status for _ in range(5)], [200] * 5)
+        self.assertEqual([self.ask(keys[-1]).status for _ in range(5)], [200] * 5)
 
     def test_a_request_waits_for_its_turn_and_no_longer_than_it_may(self):
         self.start_group(chat())
@@ -254,10 +277,12 @@ class Limits(KeyCase):
         wait_until(lambda: self.ask(key).status == 200, "its turn comes")
 
     def test_by_address_before_the_key_is_looked_at(self):
-        self.start_group(chat())
-        self.settings(rate_limit_ip_rps=1, rate_limit_ip_burst=2)
-        self.assertEqual([self.ask("wrong").status for _ in range(2)], [401, 401])
-        refused = self.ask(KEY)
+        def fresh():
+            self.start_group(chat())
+            self.settings(rate_limit_ip_rps=1, rate_limit_ip_burst=2)
+
+        *wrong, refused = self.within_a_second(fresh, lambda: [self.ask(key) for key in ("wrong", "wrong", KEY)])
+        self.assertEqual([a.status for a in wrong], [401, 401])
         self.assertEqual((refused.status, refused.error["code"]), (429, "rate_limit_exceeded"))
         self.assertEqual(refused.headers["x-ratelimit-scope"], "ip")
         self.assertGreaterEqual(int(refused.headers["retry-after"]), 1)
