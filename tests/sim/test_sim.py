@@ -17,7 +17,7 @@ import unittest
 
 SIM = os.environ["HOTEL_SIM"]
 DOCS = os.environ["HOTEL_DOCS"]
-LIMIT = 10  # seconds; only a broken simulator takes that long
+LIMIT = 60  # seconds; only a broken simulator takes that long
 
 
 class Sim:
@@ -526,9 +526,9 @@ class Schedules(SimTest):
         self.assertEqual(answer.text(), "aaaaabbbbb")
 
     def test_down_part_of_the_time(self):
-        self.assertEqual(self.sim.ask("down-100ms-of-10m").status, 503)
+        self.assertEqual(self.sim.ask("down-2s-of-10m").status, 503)
         end = time.monotonic() + LIMIT
-        while self.sim.ask("down-100ms-of-10m").status != 200:
+        while self.sim.ask("down-2s-of-10m").status != 200:
             self.assertLess(time.monotonic(), end)
 
 
@@ -538,7 +538,7 @@ class Schedules(SimTest):
 
     def test_changes_with_time(self):
         # The clock of a schedule starts with the simulator.
-        for before, after, model in ((200, 503, "fail-after-300ms"), (503, 200, "fail-first-300ms")):
+        for before, after, model in ((200, 503, "fail-after-2s"), (503, 200, "fail-first-2s")):
             self.sim.reset()
             self.assertEqual(self.sim.ask(model).status, before)
             end = time.monotonic() + LIMIT
@@ -551,9 +551,9 @@ class Schedules(SimTest):
         self.assertEqual(self.sim.ask("fail-first-1+retry-after-7").status, 200)
 
     def test_takes_holds_good_answers_alone(self):
-        self.assertLess(self.sim.ask("fail-first-1+takes-600ms").seconds, 0.5)
+        self.assertLess(self.sim.ask("fail-first-1+takes-2s").seconds, 1.9)
         for stream in (False, True):
-            self.assertGreaterEqual(self.sim.ask("fail-first-1+takes-600ms", stream=stream).first_byte, 0.6)
+            self.assertGreaterEqual(self.sim.ask("fail-first-1+takes-2s", stream=stream).first_byte, 2.0)
 
     def test_a_ceiling_refuses_what_is_above_it(self):
         model = "ceiling-2+takes-10s"
