@@ -84,6 +84,7 @@ void EventFeed::Listen(std::string_view last_id, std::shared_ptr<Responder> resp
       }
     }
   }
+  const std::uint64_t before = listener.next - 1;
   const std::uint64_t key = next_listener_++;
   const std::shared_ptr<Responder> to = listener.responder;
   listeners_.emplace(key, std::move(listener));
@@ -100,7 +101,9 @@ void EventFeed::Listen(std::string_view last_id, std::shared_ptr<Responder> resp
         Pump(key);
       },
       [this, key] { listeners_.erase(key); });
-  Write(key, ": connected\n\n");
+  // With the id of the last event it will not get: who comes back before the next one happened
+  // knows where to go on, too.
+  Write(key, fmt::format(": connected\nid: {}-{}\n\n", run_, before));
   Pump(key);
   if (heartbeat_ == 0) ArmHeartbeat();
 }
@@ -167,7 +170,8 @@ std::vector<Route> EventRoutes() {
       "event, if it is kept";
   events.streams = true;
   events.answer =
-      "`data:` lines with `id`, `type`, `severity`, `source`, `message`, `metadata`, `timestamp`; "
+      "`: connected` with an `id:` to come back with, then `data:` lines with `id`, `type`, "
+      "`severity`, `source`, `message`, `metadata`, `timestamp`; "
       "a "
       "comment every 30 seconds";
   routes.push_back(std::move(events));

@@ -148,7 +148,7 @@ absl::Status CreateKey(Session& session, KeyOptions options) {
   if (session.json) {
     session.out << answer->dump(2) << '\n';
   } else {
-    session.out << fmt::format("{} (shown this once)\n", Cell(*answer, "key"));
+    session.out << Printable(Cell(*answer, "key")) << " (shown this once)\n";
   }
   return absl::OkStatus();
 }

@@ -28,6 +28,18 @@ int Ended(const absl::Status& status) {
   return 1;
 }
 
+/// The same for what asks a sidecar: there InvalidArgument is a mistake on the command line.
+int Ask(const hotel::ctl::Command& command, hotel::ctl::Session& session) {
+  try {
+    const absl::Status status = command(session);
+    const int ended = Ended(status);
+    return absl::IsInvalidArgument(status) ? 2 : ended;
+  } catch (const hotel::ctl::Json::exception&) {
+    return Ended(absl::InternalError(
+        "the answer is not what was expected: is this the address of a hoteld of this version?"));
+  }
+}
+
 void AddCompletion(CLI::App* app, hotel::ctl::OfflineCommand* chosen) {
   auto* const command =
       app->add_subcommand("completion", "Write the completion of a shell (offline)");
@@ -101,11 +113,11 @@ int main(int argc, char** argv) {
     }
     if (asked.token.empty()) {
       std::cerr << "hotelctl: no admin token: set ADMIN_TOKEN or --token\n";
-      return 1;
+      return 2;
     }
     hotel::ctl::Session session{hotel::ctl::Remote(asked.url, hotel::Secret(asked.token)),
                                 asked.json, std::cout};
-    return Ended(chosen(session));
+    return Ask(chosen, session);
   }
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);

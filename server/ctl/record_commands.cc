@@ -1,4 +1,4 @@
-// logs, settings, events.
+// logs, settings.
 #include <algorithm>
 #include <cstddef>
 
@@ -34,9 +34,10 @@ absl::StatusOr<std::string> ProviderId(const Remote& remote, const std::string& 
 bool IsSkipped(const Json& attempt) { return attempt.value("attempt", 0) < 0; }
 
 void PrintTrail(Session& session, const Json& entry) {
-  session.out << fmt::format("{}  {}  {}  {}\n", Printable(Cell(entry, "created_at")),
-                             Printable(Cell(entry, "model_id")), Cell(entry, "status_code"),
-                             Printable(Cell(entry, "error_message")));
+  session.out << Printable(fmt::format("{}  {}  {}  {}", Cell(entry, "created_at"),
+                                       Cell(entry, "model_id"), Cell(entry, "status_code"),
+                                       Cell(entry, "error_message")))
+              << '\n';
   Table table({"ATTEMPT", "PROVIDER", "MODEL", "STATUS", "MS", "BREAKER", "KIND", "DETAIL"});
   for (const Json& attempt : entry.value("attempts", Json::array())) {
     table.Add({IsSkipped(attempt) ? "skipped" : Cell(attempt, "attempt"), Cell(attempt, "provider"),
@@ -87,8 +88,8 @@ absl::Status ShowLogs(Session& session, const LogOptions& options) {
                std::to_string(skipped), Cell(entry, "duration_ms"), Cell(entry, "error_kind")});
   }
   table.Print(session.out);
-  session.out << fmt::format("{}{} rows match\n", Cell(*answer, "total"),
-                             answer->value("total_exact", true) ? "" : " or more");
+  session.out << Printable(Cell(*answer, "total"))
+              << (answer->value("total_exact", true) ? "" : " or more") << " rows match\n";
   return absl::OkStatus();
 }
 
@@ -126,41 +127,6 @@ absl::Status ResetSettings(Session& session, const std::vector<std::string>& nam
   const auto answer = session.remote.Call("DELETE", "/api/settings", &body);
   if (answer.ok() && session.json) session.out << answer->dump(2) << '\n';
   return answer.status();
-}
-
-/// Splits a stream of events into what their data lines hold.
-class DataLines {
- public:
-  template <typename Take>
-  void Feed(std::string_view bytes, Take&& take) {
-    rest_.append(bytes);
-    std::size_t end;
-    while ((end = rest_.find('\n')) != std::string::npos) {
-      const std::string line = rest_.substr(0, end);
-      rest_.erase(0, end + 1);
-      if (line.compare(0, 6, "data: ") == 0) take(line.substr(6));
-    }
-  }
-
- private:
-  std::string rest_;
-};
-
-absl::Status FollowEvents(Session& session) {
-  DataLines lines;
-  return session.remote.Follow("/api/events", [&](std::string_view bytes) {
-    lines.Feed(bytes, [&session](const std::string& data) {
-      const Json event = Json::parse(data, nullptr, false);
-      if (session.json || event.is_discarded()) {
-        session.out << data << std::endl;
-        return;
-      }
-      session.out << Printable(fmt::format("{}  {}  {}", Cell(event, "timestamp"),
-                                           Cell(event, "type"), Cell(event, "message")))
-                  << std::endl;
-    });
-    return session.out.good();
-  });
 }
 
 }  // namespace
@@ -209,11 +175,6 @@ void AddSettings(CLI::App* app, Command* chosen) {
     if (names->empty() != *all) throw CLI::ValidationError("reset", "needs names, or --all");
     *chosen = [names](Session& session) { return ResetSettings(session, *names); };
   });
-}
-
-void AddEvents(CLI::App* app, Command* chosen) {
-  app->add_subcommand("events", "Show events as they happen, until interrupted")
-      ->callback([chosen] { *chosen = FollowEvents; });
 }
 
 }  // namespace hotel::ctl

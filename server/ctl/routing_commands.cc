@@ -66,9 +66,10 @@ absl::Status ShowCircuits(Session& session) {
     session.out << answer->dump(2) << '\n';
     return absl::OkStatus();
   }
-  session.out << fmt::format("providers: {} closed, {} half-open, {} open\n",
-                             Cell(*answer, "closed"), Cell(*answer, "half_open"),
-                             Cell(*answer, "open"));
+  session.out << Printable(fmt::format("providers: {} closed, {} half-open, {} open",
+                                       Cell(*answer, "closed"), Cell(*answer, "half_open"),
+                                       Cell(*answer, "open")))
+              << '\n';
   Table table({"PROVIDER", "MODEL", "STATE", "FAILS", "HELD BY", "NEXT RETRY", "LAST CAUSE"});
   bool any = false;
   for (const Json& provider : answer->value("providers", Json::array())) {
@@ -127,10 +128,11 @@ absl::Status Reset(Session& session, const ResetOptions& options) {
     session.out << answer->dump(2) << '\n';
   } else if (answer->contains("reset")) {
     session.out << (answer->value("reset", false) ? "reset; it was " : "nothing to reset; it was ")
-                << Cell(*answer, "previous_state") << '\n';
+                << Printable(Cell(*answer, "previous_state")) << '\n';
   } else {
-    session.out << fmt::format("{} circuits forgotten, {} of them were not closed\n",
-                               Cell(*answer, "cleared"), Cell(*answer, "recovered"));
+    session.out << Printable(fmt::format("{} circuits forgotten, {} of them were not closed",
+                                         Cell(*answer, "cleared"), Cell(*answer, "recovered")))
+                << '\n';
   }
   return absl::OkStatus();
 }

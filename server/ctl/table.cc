@@ -1,6 +1,10 @@
 #include "server/ctl/table.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "libhotel/base/strings.h"
 
@@ -14,21 +18,63 @@ std::size_t Width(std::string_view text) {
   }));
 }
 
+struct PointRange {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+/// What moves the cursor, turns the order of a line around, breaks it, or is not seen at all.
+constexpr PointRange kHidden[] = {
+    {0x00, 0x1f},        // C0 controls, ESC among them
+    {0x7f, 0x9f},        // DEL and the C1 controls
+    {0xad, 0xad},        // soft hyphen
+    {0x61c, 0x61c},      // Arabic letter mark
+    {0x180e, 0x180e},    // Mongolian vowel separator
+    {0x200b, 0x200f},    // of no width; marks of direction
+    {0x2028, 0x202e},    // separators of lines and paragraphs; embeddings and overrides
+    {0x2060, 0x206f},    // of no width; isolates
+    {0xfeff, 0xfeff},    // byte order mark
+    {0xfff9, 0xfffb},    // interlinear annotation
+    {0xe0000, 0xe007f},  // tags
+};
+
+bool IsHidden(std::uint32_t point) {
+  return std::any_of(std::begin(kHidden), std::end(kHidden), [point](const PointRange& range) {
+    return point >= range.first && point <= range.last;
+  });
+}
+
+/// Of one whole character.
+std::uint32_t CodePoint(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  if (character.size() == 1) return first;
+  std::uint32_t point = first & (0xffU >> (character.size() + 1));
+  for (const char c : character.substr(1)) {
+    point = point << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  }
+  return point;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
     const std::size_t length = base::Utf8Length(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    // C1 controls are two bytes, C2 80 to C2 9F.
-    const bool c1 = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    if (length == 0 || first < 0x20 || first == 0x7f || c1) {
-      shown += '?';
+    if (length == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::uint32_t point = CodePoint(text.substr(0, length));
+    if (IsHidden(point)) {
+      shown += point < 0x80      ? fmt::format("\\x{:02x}", point)
+               : point < 0x10000 ? fmt::format("\\u{:04x}", point)
+                                 : fmt::format("\\U{:08x}", point);
     } else {
       shown.append(text.substr(0, length));
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    text.remove_prefix(length);
   }
   return shown;
 }

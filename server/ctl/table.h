@@ -9,7 +9,8 @@
 
 namespace hotel::ctl {
 
-/// Text for a terminal: control characters, which could move its cursor or worse, become '?'.
+/// Text for a terminal: what could move its cursor, turn a line around or hide in it is written as
+/// an escape (`\x1b`, `\u202e`), and so are bytes that are no UTF-8.
 std::string Printable(std::string_view text);
 
 /// Columns as wide as their widest cell, headings in capitals.

@@ -513,10 +513,14 @@ class Providers(ApiCase):
             "https://good@169.254.169.254/",
             "ftp://acme.example",
             "nonsense",
+            "https://acme.example/v1?api_key=sk-in-the-url",
+            "https://acme.example/v1#sk-in-the-url",
+            "https://sk-in-the-url@acme.example/v1",
         ):
             answer = self.call("POST", path, dict(good, base_url=url))
             self.assertEqual(answer.status, 400, url)
             self.assertTrue(answer.body.startswith(b"base_url"), answer.body)
+            self.assertNotIn(b"in-the-url", answer.body)
         self.assertEqual(self.ok("GET", path), [])
         self.ok("POST", path, good, 201)
         self.refused(
@@ -582,6 +586,11 @@ class Providers(ApiCase):
         )
         self.refused(400, KEY_REQUIRED, "PUT", path, {"api_key": None})
         self.assertEqual(self.call("PUT", path, {"base_url": "http://127.0.0.1/"}).status, 400)
+        keyed = self.call("PUT", path, {"base_url": "https://acme.example/v1?key=k"})
+        self.assertEqual(keyed.status, 400)
+        self.assertIn(b"give the key as api_key", keyed.body)
+        versioned = "https://acme.example/v1?api-version=2024-10-21"
+        self.assertEqual(self.ok("PUT", path, {"base_url": versioned})["base_url"], versioned)
         self.refused(400, "name must be a string", "PUT", path, {"name": None})
         keyless = self.ok("PUT", path, {"provider_type": "custom", "api_key": None})
         self.assertEqual((keyless["provider_type"], keyless["key_state"]), ("custom", "keyless"))
@@ -961,7 +970,7 @@ class Events(ApiCase):
         client.send_request("GET", "/api/events", headers={"Authorization": "Bearer " + TOKEN, "Last-Event-ID": last_id})
         code, headers = client.read_head()
         self.assertEqual((code, headers["content-type"]), (200, "text/event-stream"))
-        self.assertEqual(client.read_chunk(), b": connected\n\n")
+        self.assertRegex(client.read_chunk(), rb"\A: connected\nid: \S+\n\n\Z")
         return client
 
     def event(self, client):

@@ -2,11 +2,10 @@
 
 import json
 import os
-import select
 import subprocess
 import unittest
 
-from harness import DEADLINE, TestCase, chat, config, status, wait_until
+from harness import DEADLINE, TestCase, answer, chat, config, status, wait_until
 
 CTL = os.environ.get("HOTELCTL", "build/server/hotelctl")
 TOKEN = "admin-token-for-tests"
@@ -126,44 +125,114 @@ class Tool(TestCase):
         done = self.command("settings", "set", "ttft_timeout=7s")
         self.assertEqual(done.returncode, 1)
         self.assertIn("hotelctl: 409: ttft_timeout: is pinned by " + self.gate.config, done.stderr)
-        self.assertEqual(self.command("settings", "set", "nonsense").returncode, 1)
         for args in (("settings", "reset"), ("settings", "set"), ("reset",), ("reset", "--all", "--provider", "p1"),
-                     ("reset", "--group", "demo", "--model", "x")):
-            self.assertEqual(self.command(*args).returncode, 2, args)
-
-    def test_events_as_they_happen(self):
-        gate = self.start(status(503), chat(), extra="settings: {circuit_breaker_threshold: 1}")
-        with subprocess.Popen([CTL, "events", "--url", self.url, "--token", TOKEN], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as tool:
-            self.addCleanup(tool.kill)
-            line = None
-            for _ in range(100):  # until the tool is there to listen
-                self.shown("reset", "--all")
-                gate.chat(ASK)
-                line = self.line_within(tool.stdout, 0.2)
-                if line:
-                    break
-            self.assertIn(b"circuit_breaker.open", line)
-            self.assertIn(b"upstream status 503", line)
-            gate.stop()
-            self.assertEqual(tool.wait(DEADLINE), 0)
-
-    @staticmethod
-    def line_within(stream, seconds):
-        ready, _, _ = select.select([stream], [], [], seconds)
-        return stream.readline() if ready else None
+                     ("reset", "--group", "demo", "--model", "x"), ("settings", "set", "nonsense"),
+                     ("keys", "create", "x", "--rps", "fast"), ("keys", "update", "dev"), ("logs", "--limit", "0")):
+            done = self.command(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertNotEqual(done.stderr, "", args)
 
     def test_what_it_says_when_it_cannot(self):
         self.start(chat())
         done = self.command("groups", token="", url="http://127.0.0.1:1")  # nobody is there, and nobody is asked
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "hotelctl: no admin token: set ADMIN_TOKEN or --token\n")
+        self.assertEqual((done.returncode, done.stderr), (2, "hotelctl: no admin token: set ADMIN_TOKEN or --token\n"))
         done = self.command("groups", token="wrong")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, "hotelctl: 401: invalid admin token (see --token and ADMIN_TOKEN)\n")
-        done = self.command("groups", url="http://127.0.0.1:1")
+        for command in ("groups", "events"):  # who was never there is not waited for
+            done = self.command(command, url="http://127.0.0.1:1")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("hotelctl: cannot ask http://127.0.0.1:1: ", done.stderr)
+        for url in ("ftp://127.0.0.1:1", "http://", "http://[::1", "http://127.0.0.1:99999"):
+            done = self.command("groups", url=url)
+            self.assertEqual((done.returncode, done.stderr), (2, "hotelctl: --url: %s is not http://HOST:PORT\n" % url))
+
+    def test_bytes_that_are_no_text_are_a_mistake_on_the_command_line(self):
+        self.start(chat())
+        done = subprocess.run([CTL.encode(), b"settings", b"set", b"log_retention=\xff", b"--url", self.url.encode()],
+                              capture_output=True, env={"ADMIN_TOKEN": TOKEN}, timeout=DEADLINE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, b"hotelctl: what was given is not UTF-8\n"))
+
+
+class Terminal(TestCase):
+    """What a sidecar says, or whoever answers in its place, does not reach a terminal as it is."""
+
+    # Colours and the title of the window, an override, an isolate, marks, a separator, C1, DEL, BOM.
+    HOSTILE = ["\x1b]0;x\x07", "\x1b[2J", "\u202e", "\u2066", "\u200f", "\u200b", "\u2028", "\x9b", "\x7f", "\ufeff", "\r\n", "\U000e0041"]
+    NAME = "a" + "b".join(HOSTILE) + "c"
+    SHOWN = ("a" + "b".join(["\\x1b]0;x\\x07", "\\x1b[2J", "\\u202e", "\\u2066", "\\u200f", "\\u200b", "\\u2028", "\\u009b", "\\x7f", "\\ufeff",
+                             "\\x0d\\x0a", "\\U000e0041"]) + "c")
+
+    def ask(self, answers, *args):
+        """Runs a command against somebody who gives `answers` by the beginning of the path."""
+
+        def script(conn, seen, number):
+            path = seen.head.split(b" ")[1].decode()
+            body = next(body for start, body in answers.items() if path.startswith(start))
+            return answer(conn, 200, body)
+
+        url = "http://127.0.0.1:%d" % self.upstream(script).port
+        done = subprocess.run([CTL, *args, "--url", url], capture_output=True, env={"ADMIN_TOKEN": TOKEN}, timeout=DEADLINE, check=False)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def test_names_are_escaped_wherever_they_stand(self):
+        name = self.NAME
+        entry = {"created_at": name, "id": name, "model_id": name, "provider_name": name, "status_code": name, "error_message": name,
+                 "error_kind": name, "attempts": [{"provider": name, "model": name, "detail": name, "error_kind": name, "status": name}]}
+        cases = {
+            ("groups",): {"/": {"groups": [{"display_model": name, "total_tokens": name, "entries": [{"provider_name": name, "model_id": name}]}]}},
+            ("circuits",): {"/": {"closed": name, "providers": [{"provider_name": name, "circuits": [
+                {"model": name, "state": name, "last_cause": name, "quota_pinned": True, "pin_source": name, "next_retry_at": name}]}]}},
+            ("reset", "--all"): {"/": {"cleared": name, "recovered": name}},
+            ("reset", "--provider", "7b1f2c3d-0000-4000-8000-000000000001"): {"/": {"reset": True, "previous_state": name}},
+            ("providers",): {"/": {"providers": [{"name": name, "type": name, "status_label": name, "status_reason": name, "last_error": name}]}},
+            ("models",): {"/": [{"provider_name": name, "model_id": name, "id": name, "enabled": True}]},
+            ("discover",): {"/": {"results": [{"provider_name": name, "success": True, "error": name}]}},
+            ("stats",): {"/": {"providers": [{"provider_name": name, "requests": name}]}},
+            ("logs",): {"/": {"entries": [dict(entry)], "total": name}},
+            ("logs", "x"): {"/": entry},
+            ("settings",): {"/": [{"name": name, "value": name, "source": name, "where": name}]},
+            ("log",): {"/": {"entries": [{"timestamp": name, "level": name, "source": name, "message": name, "attributes": {name: name}}]}},
+            ("keys",): {"/": [{"name": name, "key_preview": name, "enabled": True, "budget_usd": 1, "budget_period": name, "last_used_at": name}]},
+            ("keys", "create", "x"): {"/": {"key": name}},
+            ("keys", "show", "7b1f2c3d-0000-4000-8000-000000000001"): {"/": {"name": name, name: [name]}},
+        }
+        for args, answers in cases.items():
+            with self.subTest(args=args):
+                code, out, err = self.ask(answers, *args)
+                self.assertEqual((code, err), (0, ""))
+                self.assertIn(self.SHOWN, out)
+                for hostile in self.HOSTILE:
+                    self.assertNotIn(hostile, out)
+
+    def test_the_words_of_a_refusal_are_escaped(self):
+        url = "http://127.0.0.1:%d" % self.upstream(status(409, self.NAME)).port
+        done = subprocess.run([CTL, "groups", "--url", url], capture_output=True, env={"ADMIN_TOKEN": TOKEN}, timeout=DEADLINE, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("hotelctl: cannot ask http://127.0.0.1:1: ", done.stderr)
+        text = done.stderr.decode()
+        for hostile in self.HOSTILE:
+            self.assertNotIn(hostile, text)
+        self.assertIn("\\x1b]0;x\\x07", text)
+
+    def test_text_for_programs_stays_as_it_is(self):
+        code, out, _ = self.ask({"/": [{"provider_name": self.NAME, "model_id": "ä", "enabled": True}]}, "models", "--json")
+        self.assertEqual(code, 0)
+        self.assertEqual(json.loads(out)[0]["provider_name"], self.NAME)
+        self.assertNotIn("\x1b", out)  # JSON has an escape for it
+
+    def test_letters_of_all_languages_are_letters(self):
+        name = "Zürich 東京 עברית 🙂"
+        code, out, _ = self.ask({"/": [{"provider_name": name, "model_id": "m", "enabled": True}]}, "models")
+        self.assertEqual(code, 0)
+        self.assertIn(name, out)
+
+    def test_an_answer_of_another_form_is_an_error_and_no_crash(self):
+        for body in ([], {}, "text", 7, [1], {"groups": 7}, {"providers": {"a": 1}}):
+            for args in (("groups",), ("circuits",), ("providers",), ("models",), ("stats",), ("settings",), ("keys",), ("logs", "x")):
+                with self.subTest(body=body, args=args):
+                    code, _, err = self.ask({"/": json.dumps(body)}, *args)
+                    self.assertIn(code, (0, 1))
+                    self.assertEqual(err == "", code == 0)
 
 
 if __name__ == "__main__":
