@@ -3,15 +3,18 @@
 #define SERVER_CTL_COMPLETION_H_
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 namespace hotel::ctl {
 
-/// A script to be read by bash (`source <(hotelctl completion bash)`).
-std::string BashCompletion(const CLI::App& app);
-/// The same for zsh.
-std::string ZshCompletion(const CLI::App& app);
+/// The shells it can be written for.
+std::vector<std::string> CompletionShells();
+
+/// A script to be read by one of them (`source <(hotelctl completion bash)`).
+std::string Completion(const CLI::App& app, std::string_view shell);
 
 }  // namespace hotel::ctl
 

@@ -44,13 +44,12 @@ void AddCompletion(CLI::App* app, hotel::ctl::OfflineCommand* chosen) {
   auto* const command =
       app->add_subcommand("completion", "Write the completion of a shell (offline)");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "bash or zsh")
+  command->add_option("shell", *shell, "Which one")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh"}));
+      ->check(CLI::IsMember(hotel::ctl::CompletionShells()));
   command->callback([app, chosen, shell] {
     *chosen = [app, shell](std::ostream& out) {
-      out << (*shell == "bash" ? hotel::ctl::BashCompletion(*app)
-                               : hotel::ctl::ZshCompletion(*app));
+      out << hotel::ctl::Completion(*app, *shell);
       return absl::OkStatus();
     };
   });
