@@ -30,6 +30,9 @@ struct GateQuestion {
   bool priced = true;
   /// Guesses how many tokens the request holds; asked for when somebody counts them.
   std::function<std::int64_t()> prompt_tokens;
+  /// Guesses what it may cost, in billionths of a dollar, at the dearest model it may reach; 0 when
+  /// no price is known. Asked for when a budget stands behind it.
+  std::function<std::int64_t()> cost;
 };
 
 /// What a gate says.

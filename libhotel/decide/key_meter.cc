@@ -41,7 +41,7 @@ KeyMeter::KeyMeter(KeyUsage used) : used_(std::move(used)) {
   if (used_.requests > 0) usually_ = used_.cost / used_.requests;
 }
 
-KeyDecision KeyMeter::Ask(const KeyPolicy& policy, std::int64_t prompt, TimePoint now,
+KeyDecision KeyMeter::Ask(const KeyPolicy& policy, const KeyGuess& guess, TimePoint now,
                           WallTime wall, KeyHold* hold) {
   if (!policy.enabled || (inside_ == 0 && now - asked_at_ >= kIdle)) {
     requests_ = {};
@@ -57,7 +57,7 @@ KeyDecision KeyMeter::Ask(const KeyPolicy& policy, std::int64_t prompt, TimePoin
     decision.until = hold->turn;
     return decision;
   }
-  return Admit(policy, prompt, now, wall, hold);
+  return Admit(policy, guess, now, wall, hold);
 }
 
 KeyDecision KeyMeter::AskRequests(const KeyPolicy& policy, TimePoint now, KeyHold* hold) {
@@ -83,7 +83,7 @@ KeyDecision KeyMeter::AskRequests(const KeyPolicy& policy, TimePoint now, KeyHol
   return decision;
 }
 
-KeyDecision KeyMeter::Admit(const KeyPolicy& policy, std::int64_t prompt, TimePoint now,
+KeyDecision KeyMeter::Admit(const KeyPolicy& policy, const KeyGuess& guess, TimePoint now,
                             WallTime wall, KeyHold* hold) {
   const bool metered = policy.enabled && policy.tokens.limits();
   if (metered) {
@@ -109,10 +109,10 @@ KeyDecision KeyMeter::Admit(const KeyPolicy& policy, std::int64_t prompt, TimePo
   if (!hold->request) ++inside_;
   hold->metered = metered;
   if (metered) {
-    hold->tokens = static_cast<double>(std::max<std::int64_t>(prompt, 0));
+    hold->tokens = static_cast<double>(std::max<std::int64_t>(guess.prompt, 0));
     tokens_.Take(hold->tokens, now);
   }
-  hold->cost = usually_;
+  hold->cost = std::max(usually_, guess.cost);
   aside_ = AddCapped(aside_, hold->cost);
   hold->stage = KeyHold::Stage::kEntered;
   return {};

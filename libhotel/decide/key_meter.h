@@ -41,6 +41,12 @@ struct KeyHold {
   std::int64_t cost = 0;
 };
 
+/// What a request is guessed to take; it stays aside until the request is settled.
+struct KeyGuess {
+  std::int64_t prompt = 0;  ///< tokens
+  std::int64_t cost = 0;    ///< billionths of a dollar
+};
+
 enum class KeyLimit { kNone, kRequests, kTokens, kBudget };
 
 struct KeyDecision {
@@ -53,6 +59,11 @@ struct KeyDecision {
   double available = 0;    ///< in it
 };
 
+/// A budget lets a request in while anything is left of it beyond what those in flight have set
+/// aside: each of them its guess, or what requests of the key cost of late on average where that is
+/// more. So as long as none costs more than was set aside for it, the budget is overspent by no
+/// more than the one request that came in last; and who comes when nothing runs gets in with any
+/// guess, so that a rest can be spent however small it is.
 class KeyMeter {
  public:
   /// Time without requests behind which buckets begin anew.
@@ -61,9 +72,8 @@ class KeyMeter {
   /// `used`: before this process began.
   explicit KeyMeter(KeyUsage used);
 
-  /// May the request of `hold` go on? Asked again when it was told to wait. `prompt`: tokens it is
-  /// guessed to hold, which stay aside until it is settled.
-  KeyDecision Ask(const KeyPolicy& policy, std::int64_t prompt, TimePoint now, WallTime wall,
+  /// May the request of `hold` go on? Asked again when it was told to wait.
+  KeyDecision Ask(const KeyPolicy& policy, const KeyGuess& guess, TimePoint now, WallTime wall,
                   KeyHold* hold);
 
   /// An admitted request is over and used this. REQUIRES: hold->stage == kEntered.
@@ -81,7 +91,7 @@ class KeyMeter {
 
  private:
   KeyDecision AskRequests(const KeyPolicy& policy, TimePoint now, KeyHold* hold);
-  KeyDecision Admit(const KeyPolicy& policy, std::int64_t prompt, TimePoint now, WallTime wall,
+  KeyDecision Admit(const KeyPolicy& policy, const KeyGuess& guess, TimePoint now, WallTime wall,
                     KeyHold* hold);
   void TurnAway(KeyHold* hold);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -104,13 +105,11 @@ class KeyPass final : public GatePass {
                      "an endpoint under /v1");
     }
     // Guessed in front of the lock: it reads the request.
-    if (policy.enabled && policy.tokens.limits() && prompt_ < 0) {
-      prompt_ = question.prompt_tokens ? question.prompt_tokens() : 0;
-    }
+    if (policy.enabled && policy.tokens.limits()) Guess(question.prompt_tokens, &guess_.prompt);
+    if (policy.has_budget) Guess(question.cost, &guess_.cost);
     asked_at_ = question.now;
     MutexLock lock(&account_->mutex);
-    return AnswerOf(account_->meter.Ask(policy, std::max<std::int64_t>(prompt_, 0), question.now,
-                                        question.wall, &hold_));
+    return AnswerOf(account_->meter.Ask(policy, guess_, question.now, question.wall, &hold_));
   }
 
   void Settle(const RequestRecord& record, TimePoint now, WallTime wall) override {
@@ -123,10 +122,15 @@ class KeyPass final : public GatePass {
   }
 
  private:
+  /// Once, however often the pass asks, unless it comes to nothing.
+  static void Guess(const std::function<std::int64_t()>& how, std::int64_t* guess) {
+    if (*guess == 0 && how) *guess = std::max<std::int64_t>(how(), 0);
+  }
+
   const std::shared_ptr<const KeySnapshot> keys_;  // holds key_
   const VirtualKey* const key_;
   const std::shared_ptr<KeyAccount> account_;
-  std::int64_t prompt_ = -1;
+  decide::KeyGuess guess_;
   TimePoint asked_at_{};
   KeyHold hold_;
 };

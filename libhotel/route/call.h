@@ -52,6 +52,8 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void Resume();
   void ClientGone();
   void Shutdown();
+  /// Tells the log of a call that still runs and has come by `arrived`, once. There is a log.
+  void ReportRunning(TimePoint arrived);
 
   /// The sink has had its OnEnd. Any thread.
   bool finished() const noexcept { return finished_->load(std::memory_order_acquire); }
@@ -133,6 +135,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void TellFailover();
   std::optional<TokenUsage> UsageOf(const Attempt& attempt);
   std::int64_t PromptEstimate();
+  std::int64_t CostEstimate();
   void AddCost(AttemptRecord* record);
   void Complete(const AnswerEnd& end, int status, std::string message, const Attempt* attempt);
   void AddSkip(const Candidate& candidate, std::string_view detail, BreakerEffect effect,
@@ -162,6 +165,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   int keyed_candidate_ = -1;  // the one contacted first: it alone gets the idempotency key
   std::shared_ptr<std::atomic<bool>> finished_ = std::make_shared<std::atomic<bool>>(false);
   bool client_paused_ = false;
+  bool told_running_ = false;
   SlotWait slot_wait_;             // while the machine waits for a slot
   std::vector<int> slot_targets_;  // the candidates of its lines
   std::uint64_t seniority_ = 0;    // its place in them

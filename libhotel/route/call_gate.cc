@@ -15,6 +15,7 @@ void CallState::AskGate() {
     question.wall = deps_.clock->WallNow();
     question.priced = request_.endpoint != Endpoint::kPassthrough;
     question.prompt_tokens = [this] { return PromptEstimate(); };
+    question.cost = [this] { return CostEstimate(); };
     const GateAnswer answer = pass_->Ask(question);
     if (answer.kind == GateAnswer::Kind::kWait) {
       timer_ = deps_.loop->RunAt(answer.until, [this] {

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "libhotel/decide/cost_guess.h"
 #include "libhotel/decide/token_cost.h"
 #include "libhotel/route/call.h"
+#include "libhotel/route/listing.h"
 #include "libhotel/route/usage_estimate.h"
 #include "libhotel/wire/endpoints.h"
 
@@ -69,6 +71,23 @@ std::int64_t CallState::PromptEstimate() {
     prompt_estimate_ = form ? 0 : EstimateTokens(*request_.body);
   }
   return *prompt_estimate_;
+}
+
+/// Guessed in front of the route: whoever the request ends at, it hardly costs more.
+std::int64_t CallState::CostEstimate() {
+  if (!peek_.ok()) return 0;
+  decide::CostGuess guess;
+  guess.prompt = PromptEstimate();
+  guess.writes = wire::DialectOf(request_.endpoint) != wire::Dialect::kPlain;
+  guess.max_output = peek_->max_output;
+  guess.choices = peek_->choices;
+  const auto snapshot = deps_.groups->Snapshot();
+  const Wish wish{peek_->model, request_.endpoint, request_.allowed_providers.get()};
+  std::int64_t most = 0;
+  for (const Model* model : ReachableModels(wish, *snapshot, parts_->virtuals)) {
+    most = std::max(most, decide::GuessCost(guess, *model));
+  }
+  return most;
 }
 
 /// What an attempt whose verdict has just been told cost. Who answered 2xx to a stream has read the

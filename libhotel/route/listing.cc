@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string>
 
+#include "libhotel/base/lower_case.h"
+#include "libhotel/base/strings.h"
 #include "libhotel/route/lookup.h"
 
 namespace hotel::route {
@@ -43,6 +45,36 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const Virtua
     }
   }
   return list;
+}
+
+std::vector<const Model*> ReachableModels(const Wish& wish, const GroupSnapshot& snapshot,
+                                          const VirtualRoutes& virtuals) {
+  std::vector<const Model*> models;
+  if (wish.endpoint == Endpoint::kPassthrough) return models;
+  const auto add_named = [&](std::string_view name) {
+    const Named target = FindNamed(name, snapshot);
+    if (target.provider == nullptr || !wish.Allows(*target.provider)) return;
+    const Model* const model = snapshot.FindModel(target.provider->id, target.model);
+    if (model != nullptr) models.push_back(model);
+  };
+  if (base::StartsWith(wish.name, kGroupPrefix)) {
+    const auto* const group =
+        snapshot.FindGroup(base::LowerCase(wish.name.substr(kGroupPrefix.size())));
+    if (group == nullptr) return models;
+    for (const GroupEntry& entry : group->entries) {
+      const Routable member = FindRoutable(entry, snapshot);
+      if (member.provider != nullptr && wish.Allows(*member.provider)) {
+        models.push_back(member.model);
+      }
+    }
+  } else if (virtuals.models.Find(wish.name) != nullptr) {
+    for (const auto& name : base::ExpandVirtualModel(virtuals.models, wish.name, PickFirst)) {
+      add_named(name);
+    }
+  } else {
+    add_named(wish.name);
+  }
+  return models;
 }
 
 }  // namespace hotel::route

@@ -1,4 +1,4 @@
-// What a client may name.
+// What a client may name, and what is behind a name.
 #ifndef HOTEL_ROUTE_LISTING_H_
 #define HOTEL_ROUTE_LISTING_H_
 
@@ -16,6 +16,11 @@ namespace hotel::route {
 /// What is stale is not among them (R86); `inventory` may be null.
 std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
                                      const Inventory* inventory);
+
+/// The models that `wish` may end at, as far as `snapshot` holds rows of them, whatever their
+/// circuits say. None for the passthrough. They live as long as `snapshot`.
+std::vector<const Model*> ReachableModels(const Wish& wish, const GroupSnapshot& snapshot,
+                                          const VirtualRoutes& virtuals);
 
 }  // namespace hotel::route
 

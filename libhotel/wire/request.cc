@@ -1,6 +1,10 @@
 #include "libhotel/wire/request.h"
 
+#include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include <simdjson.h>
@@ -57,6 +61,29 @@ bool ReadStream(JsonCursor& cursor, Members& members) {
   }
   members.peek.stream = kind == JsonKind::kTrue;
   return cursor.Skip();
+}
+
+// Keeps the largest: a provider may go by any of them.
+bool ReadCount(JsonCursor& cursor, std::int64_t* most) {
+  constexpr double kLimit = 1e9;
+  if (cursor.Peek() != JsonKind::kNumber) return cursor.Skip();
+  std::string_view token;
+  if (!cursor.Number(&token)) return false;
+  double value = 0;
+  const auto read = std::from_chars(token.data(), token.data() + token.size(), value);
+  // Neither does what fits no double; whether it is too large or too small is all the same.
+  if (read.ec != std::errc()) return true;
+  if (value >= 1) *most = std::max(*most, static_cast<std::int64_t>(std::min(value, kLimit)));
+  return true;
+}
+
+// The member `key` when it says how long an answer may get; null for others.
+std::int64_t* CountOf(std::string_view key, RequestPeek* peek) {
+  if (JsonTextIs(key, "max_tokens") || JsonTextIs(key, "max_completion_tokens") ||
+      JsonTextIs(key, "max_output_tokens")) {
+    return &peek->max_output;
+  }
+  return JsonTextIs(key, "n") ? &peek->choices : nullptr;
 }
 
 // Reads the value at the cursor and says that usage is asked for over its bytes.
@@ -134,6 +161,7 @@ absl::StatusOr<RequestPeek> PeekRequest(std::string_view body) {
     if (JsonTextIs(key, "model")) return ReadModel(cursor, members);
     if (JsonTextIs(key, "stream")) return ReadStream(cursor, members);
     if (JsonTextIs(key, "stream_options")) return ReadOptions(cursor, members);
+    if (std::int64_t* const count = CountOf(key, &members.peek)) return ReadCount(cursor, count);
     return cursor.Skip();
   })
                               : cursor.Skip();

@@ -3,6 +3,7 @@
 #define HOTEL_WIRE_REQUEST_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ struct RequestPeek {
   /// The body is a multipart form: the token is the bare field value, without quotes or escapes.
   bool multipart = false;
   bool stream = false;
+  /// How long an answer may get: the largest of `max_tokens`, `max_completion_tokens` and
+  /// `max_output_tokens`; 0 when none of them is a number from 1 on. Whether it makes sense is the
+  /// provider's to say.
+  std::int64_t max_output = 0;
+  std::int64_t choices = 1;  ///< `n`, likewise
   /// The client asked for usage in its stream: `stream_options.include_usage` is true.
   bool wants_usage = false;
   /// Where WithModel asks for usage, and over how many bytes.
@@ -41,12 +47,12 @@ struct RequestPeek {
   bool usage_alone = false;  ///< the object is empty: no comma follows what is put in
 };
 
-/// Reads the top-level members `model`, `stream` and `stream_options`. InvalidArgument with the
-/// sentence for the client: not a JSON object, not valid JSON or UTF-8, no model, model not a
-/// string, empty or over 1024 bytes, stream not a boolean (null counts as absent), a routing member
-/// given twice (also in an escaped spelling, F155; include_usage inside the options is one).
-/// Numbers of any size, escapes incl. lone surrogates (but in `model`) and unknown members are
-/// fine. Nesting deeper than 512 is refused.
+/// Reads the top-level members `model`, `stream`, `stream_options` and those of the answer's
+/// length. InvalidArgument with the sentence for the client: not a JSON object, not valid JSON or
+/// UTF-8, no model, model not a string, empty or over 1024 bytes, stream not a boolean (null counts
+/// as absent), a routing member given twice (also in an escaped spelling, F155; include_usage
+/// inside the options is one). Numbers of any size, escapes incl. lone surrogates (but in `model`)
+/// and unknown members are fine. Nesting deeper than 512 is refused.
 absl::StatusOr<RequestPeek> PeekRequest(std::string_view body);
 
 /// The body with `model` as the model's value and every other byte as it was; with `ask_usage` also

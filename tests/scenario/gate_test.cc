@@ -26,6 +26,7 @@ class ScriptedGate final : public RequestGate {
   std::vector<RequestRecord> settled;
   int dropped = 0;  ///< passes that were not settled
   std::int64_t prompt = 0;
+  std::int64_t cost = 0;
 
  private:
   class Pass final : public GatePass {
@@ -35,6 +36,7 @@ class ScriptedGate final : public RequestGate {
     GateAnswer Ask(const GateQuestion& question) override {
       GateAnswer answer;
       gate_->prompt = question.prompt_tokens();
+      gate_->cost = question.cost();
       if (asked_++ == 0 && gate_->wait > Duration::zero()) {
         answer.kind = GateAnswer::Kind::kWait;
         answer.until = question.now + gate_->wait;
@@ -134,6 +136,36 @@ TEST_CASE("who leaves or is sent away while it waits has its pass settled") {
   CHECK(gate.dropped == 0);
   CHECK(h.Calls("u1") == 0);
   CHECK(h.loop.pending_timers() == 0);
+}
+
+TEST_CASE("decisions 7 a budget is told what a request may cost at its dearest model") {
+  ScriptedGate gate;
+  Harness h;
+  h.Gate(&gate).Demo({"u1", "u2"}).On("u1", Script::Chat("Good day"));
+  Client unpriced = h.Send(Keyed(kAsk));
+  h.Wait(unpriced);
+  CHECK(gate.cost == 0);
+  const auto snapshot = h.store->Snapshot();
+  for (const Model& model : snapshot->models()) {
+    ModelPatch prices;
+    const bool first = snapshot->FindProviderById(model.provider_id)->name == "u1";
+    prices.input_price = first ? 1.0 : 2.0;  // dollars a million tokens
+    prices.output_price = first ? 5.0 : 10.0;
+    REQUIRE(h.store->UpdateModel(model.id, prices).ok());
+  }
+  h.On("u1", Script::Chat("Good day"));
+  Client silent = h.Send(Keyed(kAsk));
+  h.Wait(silent);
+  CHECK(gate.cost == gate.prompt * 2000 + 4096 * 10000);
+  h.On("u1", Script::Chat("Good day"));
+  Client limited =
+      h.Send(Keyed(R"({"model":"hotel/demo","max_tokens":100,"n":2,"messages":[{"role":"user",)"
+                   R"("content":"hi there"}]})"));
+  h.Wait(limited);
+  CHECK(gate.cost == gate.prompt * 2000 + 200 * 10000);
+  Client bad = h.Send(Keyed("{"));
+  h.Wait(bad);
+  CHECK(gate.cost == 0);
 }
 
 TEST_CASE("a record says what the answer cost, and what was thrown away at its own price") {

@@ -352,23 +352,39 @@ class Limits(KeyCase):
         self.put(key, budget_usd=0)
         self.assertEqual(self.ask(key).status, 429)
 
+    def together(self, key, count, **body):
+        """The statuses of requests that are sent at once."""
+        codes = []
+        threads = [threading.Thread(target=lambda: codes.append(self.ask(key, **body).status)) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return codes
+
     def test_budget_is_not_overspent_by_requests_that_come_together(self):
         self.start_group(using(500, 500, before=lambda number: time.sleep(0.05)))
         self.price()  # a dollar each
         key = self.make(budget_usd=5, budget_period="month")
         self.assertEqual(self.ask(key).status, 200)
-        codes = []
-
-        def one():
-            codes.append(self.ask(key).status)
-
-        threads = [threading.Thread(target=one) for _ in range(32)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        codes = self.together(key, 32, max_tokens=500)
         self.assertEqual(sorted(codes), [200] * 4 + [429] * 28)
         self.assertAlmostEqual(self.row(key)["budget_used_usd"], 5)
+
+    def test_a_budget_reckons_with_the_length_that_a_request_asks_for(self):
+        self.start_group(using(1, 500, before=lambda number: time.sleep(0.05)))
+        self.price()  # half a dollar and a little each
+        key = self.make(budget_usd=5, budget_period="month")
+        codes = self.together(key, 48, max_tokens=500)
+        self.assertEqual(set(codes), {200, 429})
+        used = self.row(key)["budget_used_usd"]
+        self.assertAlmostEqual(used, 0.501 * codes.count(200))
+        self.assertLess(used, 5 + 0.51)
+        # Alone it gets in, whatever it may cost; and the rest is spent.
+        while self.ask(key, max_tokens=1000000).status == 200:
+            pass
+        self.assertGreaterEqual(self.row(key)["budget_used_usd"], 5)
+        self.assertLess(self.row(key)["budget_used_usd"], 5 + 0.51)
 
     def test_a_budget_keeps_out_of_the_passthrough(self):
         self.start_group(chat())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libhotel/base/time_text.h"
+#include "libhotel/decide/cost_guess.h"
 #include "libhotel/decide/key_budget.h"
 #include "libhotel/decide/token_cost.h"
 #include "tests/support/catch.h"
@@ -28,8 +29,8 @@ struct World {
   TimePoint now{std::chrono::hours(5)};
   WallTime wall = At("2026-09-01T10:00:00Z");
 
-  KeyDecision Ask(KeyHold* hold, std::int64_t prompt = 0) {
-    return meter.Ask(policy, prompt, now, wall, hold);
+  KeyDecision Ask(KeyHold* hold, std::int64_t prompt = 0, std::int64_t cost = 0) {
+    return meter.Ask(policy, {prompt, cost}, now, wall, hold);
   }
   KeyUsage Used(std::int64_t tokens, std::int64_t cost = 0) const {
     KeyUsage used;
@@ -215,6 +216,60 @@ TEST_CASE("decisions 7 requests that run together cannot spend the same money") 
   for (KeyHold* hold : inside) w.meter.Settle(w.Used(1, kDollar), w.now, hold);
   CHECK(w.meter.SpentIn(BudgetPeriod::kMonth, w.wall) == 5 * kDollar);
   CHECK(w.Serve(1) == KeyLimit::kBudget);
+}
+
+TEST_CASE("decisions 7 dear requests behind cheap ones count with what they may cost") {
+  World w;
+  w.Budget(kDollar, BudgetPeriod::kMonth);
+  for (int i = 0; i < 30; ++i) CHECK(w.Serve(1, kDollar / 1000) == KeyLimit::kNone);
+  std::vector<KeyHold> holds(60);
+  int inside = 0;
+  for (KeyHold& hold : holds) inside += w.Ask(&hold, 0, kDollar * 6 / 5).kind == Kind::kEnter;
+  // Nothing ran, so the first one got in although it may cost more than there is.
+  REQUIRE(inside == 1);
+  // What it has not used comes back.
+  w.meter.Settle(w.Used(1, kDollar / 2), w.now, &holds.front());
+  inside = 0;
+  for (KeyHold& hold : holds) {
+    hold = {};
+    inside += w.Ask(&hold, 0, kDollar / 10).kind == Kind::kEnter;
+  }
+  CHECK(inside == 5);  // of 0.47 $; one of them may go beyond
+}
+
+TEST_CASE("decisions 7 a rest of a budget can be spent however small it is") {
+  World w;
+  w.Budget(kDollar, BudgetPeriod::kMonth);
+  CHECK(w.Serve(1, kDollar - 1) == KeyLimit::kNone);
+  KeyHold hold;
+  CHECK(w.Ask(&hold, 0, 100 * kDollar).kind == Kind::kEnter);
+  // Until it is over there is nothing for others, not even for those that may cost nothing.
+  KeyHold other;
+  const KeyDecision refused = w.Ask(&other);
+  CHECK(refused.limit == KeyLimit::kBudget);
+  CHECK(refused.retry_after == seconds(1));
+  w.meter.Settle(w.Used(1, 0), w.now, &hold);
+  CHECK(w.Serve(1, 1) == KeyLimit::kNone);
+  CHECK(w.Serve(1) == KeyLimit::kBudget);
+}
+
+TEST_CASE("a request is guessed to cost as much as it may") {
+  Model model;
+  CHECK(GuessCost({1000, true, 500, 1}, model) == 0);  // no price, no guess
+  model.prices.input = 3;
+  model.prices.output = 15;
+  CHECK(GuessCost({1000, true, 500, 1}, model) == 3'000'000 + 7'500'000);
+  CHECK(GuessCost({1000, true, 500, 4}, model) == 3'000'000 + 4 * 7'500'000);
+  // Nothing said: an answer of a usual length, unless there is no text to write.
+  CHECK(GuessCost({1000, true, 0, 1}, model) == 3'000'000 + kUnstatedOutput * 15'000);
+  CHECK(GuessCost({1000, false, 0, 1}, model) == 3'000'000);
+  // No model writes more than it can.
+  model.max_output_tokens = 100;
+  CHECK(GuessCost({1000, true, 0, 1}, model) == 3'000'000 + 1'500'000);
+  CHECK(GuessCost({1000, true, 1'000'000'000, 1}, model) == 3'000'000 + 1'500'000);
+  // Absurd numbers stay numbers.
+  model.max_output_tokens = 0;
+  CHECK(GuessCost({0, true, 1'000'000'000, 1'000'000'000}, model) == 15'000'000'000'000'000);
 }
 
 TEST_CASE("what was used is handed out once and can be put back") {

@@ -85,12 +85,13 @@ struct World {
     gate = *MakeKeyGate(&keys, {std::chrono::hours(1)});
   }
 
-  GateQuestion Question(std::int64_t prompt = 0) const {
+  GateQuestion Question(std::int64_t prompt = 0, std::int64_t cost = 0) const {
     GateQuestion question;
     question.settings = &settings;
     question.now = now;
     question.wall = wall;
     question.prompt_tokens = [prompt] { return prompt; };
+    question.cost = [cost] { return cost; };
     return question;
   }
   static RequestRecord Record(std::int64_t prompt, std::int64_t completion, std::int64_t cost) {
@@ -159,6 +160,36 @@ TEST_CASE("decisions 7 without a price to go by only what is in flight is oversp
   CHECK(refused.kind == GateAnswer::Kind::kRefuse);
   CHECK(refused.code == "budget_exceeded");
   CHECK(refused.type == "insufficient_quota");
+}
+
+TEST_CASE("decisions 7 sixty-four threads with cheap and dear requests overspend one of them") {
+  constexpr std::int64_t kCheap = kDollar / 100;
+  constexpr std::int64_t kDear = kDollar * 6 / 5;
+  World w(Budget(5 * kDollar));
+  for (int i = 0; i < 30; ++i) {
+    const auto pass = w.gate->Arrive("k1");
+    REQUIRE(pass->Ask(w.Question(0, kCheap)).kind == GateAnswer::Kind::kEnter);
+    pass->Settle(World::Record(1, 1, kCheap), w.now, w.wall);
+  }
+  // All of them are in flight before the first one ends, and then again with those that are left.
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> asked = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      const std::int64_t cost = (i + round) % 3 == 0 ? kDear : kCheap;
+      threads.emplace_back([&w, &asked, cost] {
+        const auto pass = w.gate->Arrive("k1");
+        const bool in = pass->Ask(w.Question(0, cost)).kind == GateAnswer::Kind::kEnter;
+        ++asked;
+        while (asked < kThreads) std::this_thread::yield();
+        if (in) pass->Settle(World::Record(1, 1, cost), w.now, w.wall);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  const std::int64_t spent = w.gate->Spent("k1", BudgetPeriod::kMonth, w.wall);
+  CHECK(spent >= 5 * kDollar);
+  CHECK(spent < 5 * kDollar + kDear);
 }
 
 TEST_CASE("facts o sixty-four threads cannot drain a bucket of tokens twice") {

@@ -200,6 +200,37 @@ TEST_CASE("keys that do not decrypt drop their candidates; all dropped is an err
   CHECK(all.refusal->message == "all 2 candidate(s) failed key decryption (wrong master key?)");
 }
 
+TEST_CASE("what a request may cost is asked of every model that it may reach") {
+  World w = Three();
+  w.AddProvider("dark", false);
+  w.AddGroup("mixed", {"m-a-z-ai/glm-4.6", w.AddModel("dark", "x"), w.AddModel("b", "off", false),
+                       "m-b-glm-4.6"});
+  w.Virtual(
+      {{"chat", VirtualModelSpec::Strategy::kRoundRobin, {{"mine", "", 1}, {"a/none", "", 1}}},
+       {"mine", VirtualModelSpec::Strategy::kFailover, {{"c/zai-org/GLM-4.6", "", 1}}}});
+  w.Open("a", "z-ai/glm-4.6");  // a circuit may close again
+  const auto reach = [&](const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) {
+    const GroupSnapshot snapshot = w.Snapshot();
+    std::string ids;
+    for (const Model* model : ReachableModels({name, endpoint, w.allowed}, snapshot, *w.virtuals)) {
+      ids += model->id + " ";
+    }
+    return ids;
+  };
+  CHECK(reach("hotel/Mixed") == "m-a-z-ai/glm-4.6 m-b-glm-4.6 ");
+  CHECK(reach("chat") == "m-c-zai-org/GLM-4.6 ");
+  CHECK(reach("b/glm-4.6") == "m-b-glm-4.6 ");
+  CHECK(reach("b/unknown").empty());
+  CHECK(reach("hotel/unknown").empty());
+  CHECK(reach("dark/x").empty());
+  CHECK(reach("a", Endpoint::kPassthrough).empty());
+  const std::vector<std::string> allowed = {"id-b"};
+  w.allowed = &allowed;
+  CHECK(reach("hotel/mixed") == "m-b-glm-4.6 ");
+  CHECK(reach("chat").empty());
+  CHECK(reach("a/z-ai/glm-4.6").empty());
+}
+
 TEST_CASE("the model list has enabled models, then groups somebody can reach") {
   World w = Three();
   w.AddProvider("dark", false);

@@ -38,6 +38,32 @@ TEST_CASE("Peek: stream is off when absent, false or null") {
   CHECK_FALSE(PeekRequest(R"({"model":"a","stream":null})")->stream);
 }
 
+TEST_CASE("Peek: how long the answer may get, by any of its names") {
+  CHECK(PeekRequest(R"({"model":"a"})")->max_output == 0);
+  CHECK(PeekRequest(R"({"model":"a"})")->choices == 1);
+  for (const char* name :
+       {"max_tokens", "max_completion_tokens", "max_output_tokens", "max\u005ftokens"}) {
+    INFO(name);
+    CHECK(PeekRequest(std::string(R"({"model":"a",")") + name + R"(": 512 ,"n":3})")->max_output ==
+          512);
+  }
+  CHECK(PeekRequest(R"({"n":3,"model":"a"})")->choices == 3);
+  // The largest, in whatever order: nobody knows which one a provider goes by.
+  CHECK(PeekRequest(R"({"max_tokens":9,"model":"a","max_completion_tokens":2e3,"max_tokens":1})")
+            ->max_output == 2000);
+  // What is no such number is for the provider to refuse.
+  for (const char* value :
+       {"null", "\"many\"", "0", "-5", "0.5", "[1]", "{\"n\":2}", "1e999", "false", "-1e999"}) {
+    INFO(value);
+    const auto peek = PeekRequest(std::string(R"({"max_tokens":)") + value + R"(,"model":"a"})");
+    REQUIRE(peek.ok());
+    CHECK(peek->max_output == 0);
+  }
+  CHECK(PeekRequest(R"({"max_tokens":1e300,"model":"a"})")->max_output == 1'000'000'000);
+  // Only those of the body itself count.
+  CHECK(PeekRequest(R"({"model":"a","x":{"max_tokens":9,"n":9}})")->max_output == 0);
+}
+
 TEST_CASE("Peek: the model is unescaped") {
   CHECK(PeekRequest(R"({"model":"a\/b\u00e9"})")->model == "a/b\xc3\xa9");
   CHECK(PeekRequest(R"({"m\u006fdel":"a"})")->model == "a");
