@@ -325,7 +325,7 @@ class Lies(UpstreamCase):
                         body = b'{"error":{"message":"too long"}}'
                         conn.sendall(b"HTTP/1.1 413 X\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
                         conn.shutdown(socket.SHUT_WR)
-                        hold.wait(0.2)
+                        hold.wait(DEADLINE)
             except OSError:
                 pass
 
@@ -470,33 +470,34 @@ class Slow(UpstreamCase):
     def test_a_trickled_head_ends_at_the_time_limit(self):
         many = head(5, extra=["X: " + "y" * 2000])
         before = time.monotonic()
-        self.fails_over(trickle(many), "timeout", extra="timeouts: {request_timeout: 1s, deadline_factor: 20}")
-        self.assertGreater(time.monotonic() - before, 0.7)
+        self.fails_over(trickle(many), "timeout", extra="timeouts: {request_timeout: 3s, deadline_factor: 20}")
+        self.assertGreater(time.monotonic() - before, 2.5)
 
     def test_a_trickled_body_ends_at_the_time_limit(self):
-        hoteld, _ = self.pair(trickle(head(len(WHOLE)) + WHOLE), extra="timeouts: {request_timeout: 1s, deadline_factor: 20}")
+        script = trickle(head(len(WHOLE)) + WHOLE)
+        hoteld, _ = self.pair(script, extra="timeouts: {request_timeout: 3s, deadline_factor: 20}")
         got = hoteld.chat(ASK)
         self.assertEqual(got.headers["x-hotel-provider"], "p2")
         self.assertIn(" charge ", self.trails(hoteld)[0][0])
 
     def test_a_trickled_stream_without_output_ends_at_ttft_timeout(self):
         data = SSE_HEAD + chunk(b": keep-alive\n\n") * 200
-        self.fails_over(trickle(data), stream=True, extra="timeouts: {ttft_timeout: 800ms}")
+        self.fails_over(trickle(data), stream=True, extra="timeouts: {ttft_timeout: 3s}")
 
     def test_silence_after_the_head(self):
         for stream, start in ((False, head(len(WHOLE))), (True, SSE_HEAD)):
             with self.subTest(stream=stream):
                 _, upstreams = self.fails_over(
-                    say_and_hold(start), stream=stream, extra="timeouts: {request_timeout: 600ms, ttft_timeout: 600ms}"
+                    say_and_hold(start), stream=stream, extra="timeouts: {request_timeout: 3s, ttft_timeout: 3s}"
                 )
                 self.assertTrue(upstreams[0].seen[0].closed.wait(DEADLINE))
 
     def test_silence_instead_of_a_head(self):
-        _, upstreams = self.fails_over(say_and_hold(b""), extra="timeouts: {request_timeout: 600ms}")
+        _, upstreams = self.fails_over(say_and_hold(b""), extra="timeouts: {request_timeout: 3s}")
         self.assertTrue(upstreams[0].seen[0].closed.wait(DEADLINE))
 
     def test_fifty_silent_ones_hold_nobody_up(self):
-        hoteld, (silent, healthy) = self.pair(say_and_hold(b""), extra="timeouts: {request_timeout: 30s}")
+        hoteld, (silent, healthy) = self.pair(say_and_hold(b""), extra="timeouts: {request_timeout: 60s}")
         clients = []
         for _ in range(50):
             client = hoteld.client()
@@ -504,10 +505,9 @@ class Slow(UpstreamCase):
             client.send_request("POST", "/v1/chat/completions", json.dumps(ASK).encode())
             clients.append(client)
         wait_until(lambda: len(silent.seen) == 50, "all wait")
-        before = time.monotonic()
         for _ in range(20):
             self.assertEqual(hoteld.chat(dict(ASK, model="p2/model-p2")).status, 200)
-        self.assertLess(time.monotonic() - before, 10.0)
+        self.assertEqual(silent.open, 50, "they were served while all the others waited")
 
 
 if __name__ == "__main__":

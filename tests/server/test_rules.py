@@ -10,9 +10,9 @@ import time
 import unittest
 
 from harness import (
+    DEADLINE,
     DONE,
     KEY,
-    SANITIZED,
     answer,
     begin_stream,
     chat,
@@ -31,7 +31,7 @@ STREAM = asking("hotel/demo", stream=True)
 ADMIN = {"ADMIN_TOKEN": "admin-token-for-tests"}
 KEYED = {"Idempotency-Key": "order-17"}
 # What a loaded machine may add to a wait.
-SLACK = 3.0 if SANITIZED else 1.0
+SLACK = 3.0
 
 
 def retry_first(retry="", rest=""):
@@ -109,7 +109,7 @@ class Repeats(ResilienceTest):
         self.assertEqual(len(first.seen), 1)
 
     def test_R8_a_time_limit_of_our_own_ends_the_attempt_at_once(self):
-        limit = "timeouts: {request_timeout: %s}" % ("2s" if SANITIZED else "400ms")
+        limit = "timeouts: {request_timeout: 3s}"
         hoteld, (first, _) = self.group(silent, chat(), extra=retry_first(rest=limit))
         self.served_by(hoteld, ASK, "p2")
         self.assertEqual(hoteld.chat(asking("p1/model-p1")).status, 504)
@@ -119,13 +119,13 @@ class Repeats(ResilienceTest):
         hoteld, (first, second) = self.group(
             status(503),
             chat(),
-            extra="profile: retry_first\nresilience: {retry: {initial_backoff: 800ms}}",
+            extra="profile: retry_first\nresilience: {retry: {initial_backoff: 3s}}",
         )
         with hoteld.client() as client:
             client.send_request("POST", "/v1/chat/completions", json.dumps(ASK).encode())
             wait_until(lambda: len(first.seen) == 1, "the first try")
         wait_until(lambda: "status=499" in hoteld.stderr(), "the request is over")
-        due = time.monotonic() + 1.0
+        due = time.monotonic() + 3.5
         wait_until(lambda: time.monotonic() > due, "the wait would be over")
         self.assertEqual((len(first.seen), len(second.seen)), (1, 0))
 
@@ -181,6 +181,7 @@ class Keys(ResilienceTest):
         # In a race the first one has it alone.
         hoteld, (first, second) = self.group(silent, chat(), extra="hedging: {enabled: true, delay: 100ms}")
         self.assertEqual(hoteld.chat(STREAM, KEYED).headers["x-hotel-provider"], "p2")
+        wait_until(lambda: len(first.seen) == 1, "the first one has seen it, too")
         self.assertEqual((keys(first), keys(second)), (["order-17"], [None]))
 
     def test_R21_a_key_that_is_no_key_is_ignored(self):
@@ -252,16 +253,16 @@ class Begin(ResilienceTest):
 
         def wait():
             waiting.set()
-            go_on.wait(10)
+            go_on.wait(DEADLINE)
 
         hoteld, _ = self.group(stream(held, wait, rest), extra=retry_first())
         with hoteld.client() as client:
             client.send_request("POST", "/v1/chat/completions", json.dumps(STREAM).encode())
-            self.assertTrue(waiting.wait(10))
+            self.assertTrue(waiting.wait(DEADLINE))
             client.sock.settimeout(0.3)
             with self.assertRaises(TimeoutError):
                 client.read_head()
-            client.sock.settimeout(10)
+            client.sock.settimeout(DEADLINE)
             go_on.set()
             self.assertEqual(client.read_answer().body, held + rest)
 
@@ -372,20 +373,20 @@ class Ends(ResilienceTest):
         begin = time.monotonic()
         body = self.ask(
             "/v1/chat/completions",
-            stream(self.CHAT, lambda: stopped.wait(20)),
-            extra="timeouts: {stream_stall_timeout: 300ms}",
+            stream(self.CHAT, lambda: stopped.wait(DEADLINE)),
+            extra="timeouts: {stream_stall_timeout: 1s}",
         )
-        self.assertLess(time.monotonic() - begin, 0.3 + SLACK + 1)
+        self.assertLess(time.monotonic() - begin, DEADLINE / 2)
         self.error_event(body, self.CHAT)
         # A comment is a sign of life.
         pieces = [self.CHAT]
         for _ in range(8):
-            pieces += [lambda: time.sleep(0.15), b": ping\n\n"]
+            pieces += [lambda: time.sleep(0.5), b": ping\n\n"]
         whole = b"".join(piece for piece in pieces if not callable(piece)) + event(finish="stop") + DONE
         body = self.ask(
             "/v1/chat/completions",
             stream(*pieces, event(finish="stop") + DONE),
-            extra="timeouts: {stream_stall_timeout: 1s}",
+            extra="timeouts: {stream_stall_timeout: 3s}",
         )
         self.assertEqual(body, whole)
 
@@ -437,7 +438,7 @@ class Matrix(ResilienceTest):
 
         def script(conn, seen, number):
             if number == 0:
-                go_on.wait(10)
+                go_on.wait(DEADLINE)
             return status(503)(conn, seen, number)
 
         hoteld, (only,) = self.group(
@@ -468,7 +469,7 @@ class Matrix(ResilienceTest):
 
         def script(conn, seen, number):
             if number == 0:
-                go_on.wait(10)
+                go_on.wait(DEADLINE)
             if number < 2:
                 return status(500)(conn, seen, number)
             return chat()(conn, seen, number)
