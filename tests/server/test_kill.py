@@ -19,7 +19,7 @@ from test_api import ASK, TOKEN, ApiCase
 ROUNDS = 10 if SANITIZED else 50
 CUT = "the last run did not come to its end"
 # A row waits 200 ms for others; the rest is what a loaded machine may add.
-ROW_IS_WRITTEN = 5.0 if SANITIZED else 2.0
+ROW_IS_WRITTEN = 5.0
 
 
 class Value:
@@ -205,7 +205,7 @@ class Killed(ApiCase):
         slow.signal(signal.SIGTERM)
         begun = time.monotonic()
         self.assertEqual(slow.wait(), 0)
-        self.assertLess(time.monotonic() - begun, 2)
+        self.assertLess(time.monotonic() - begun, 8)
         self.assertEqual(slow.stdout, b"")
         self.assertIn("stopped before the start was done", slow.stderr())
 
@@ -217,7 +217,7 @@ class Killed(ApiCase):
         gate.stop()
         again = self.start(text, data_dir=data_dir)
         self.assertEqual({p["key_state"] for p in self.ok("GET", "/api/providers")}, {"ready"})
-        self.assertLess(again.cpu_seconds(), 20 if SANITIZED else 1.5)
+        self.assertLess(again.cpu_seconds(), 20 if SANITIZED else 2.5)
 
 
 class FullDisk(ApiCase):
