@@ -45,7 +45,7 @@ absl::StatusOr<AllowedHost> AllowedHost::Parse(std::string_view entry) {
     if (!IsSocketPath(allowed.unix_path)) return Unreadable(entry);
     return allowed;
   }
-  if (allowed.address = IpAddress::Parse(entry); allowed.address) return allowed;
+  if (allowed.address = base::IpAddress::Parse(entry); allowed.address) return allowed;
   std::string_view host = entry;
   const std::size_t colon = entry.rfind(':');
   if (colon != std::string_view::npos) {
@@ -55,7 +55,7 @@ absl::StatusOr<AllowedHost> AllowedHost::Parse(std::string_view entry) {
     // "::1:80" would be two readings of one text; a port behind IPv6 needs the brackets.
     const bool bracketed = !host.empty() && host.front() == '[';
     if (!bracketed && host.find(':') != std::string_view::npos) return Unreadable(entry);
-    if (allowed.address = IpAddress::Parse(host); allowed.address) return allowed;
+    if (allowed.address = base::IpAddress::Parse(host); allowed.address) return allowed;
   }
   if (!host.empty() && host.back() == '.') host.remove_suffix(1);
   if (host.empty() || !std::all_of(host.begin(), host.end(), [](char c) {
@@ -78,7 +78,7 @@ absl::StatusOr<AddressRules> AddressRules::Create(const AddressPolicy& policy) {
   return rules;
 }
 
-bool AddressRules::Allows(const IpAddress& address, std::string_view host,
+bool AddressRules::Allows(const base::IpAddress& address, std::string_view host,
                           std::uint16_t port) const noexcept {
   if (address.SpecialPurpose() == nullptr) return true;
   return std::any_of(allowed_.begin(), allowed_.end(), [&](const AllowedHost& allowed) {
@@ -91,7 +91,7 @@ bool AddressRules::Allows(const IpAddress& address, std::string_view host,
 
 bool AddressRules::Allows(const sockaddr* address, std::string_view host,
                           std::uint16_t port) const noexcept {
-  const std::optional<IpAddress> ip = IpAddress::FromSockaddr(address);
+  const std::optional<base::IpAddress> ip = base::IpAddress::FromSockaddr(address);
   return ip && Allows(*ip, host, port);
 }
 
@@ -122,7 +122,7 @@ absl::Status AddressRules::CheckUnixSocket(const std::string& path) const {
 }
 
 absl::Status AddressRules::CheckLiteral(const std::string& host, std::uint16_t port) const {
-  const std::optional<IpAddress> literal = IpAddress::Parse(host);
+  const std::optional<base::IpAddress> literal = base::IpAddress::Parse(host);
   if (literal && !Allows(*literal, host, port)) {
     return absl::InvalidArgumentError(literal->ToString() + " is " + literal->SpecialPurpose() +
                                       "; if the provider really is there, name it in "

@@ -18,7 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "libhotel/net/ip_address.h"
+#include "libhotel/base/ip_address.h"
 #include "libhotel/net/provider_url.h"
 #include "libhotel/net/proxy_url.h"
 
@@ -27,8 +27,8 @@ namespace hotel::net {
 /// One entry of AddressPolicy::allowed_hosts: a host or a literal address, with or without a port,
 /// or `unix:` and the absolute path of a socket.
 struct AllowedHost {
-  std::string host;                  ///< lower case, no trailing dot; empty for a literal address
-  std::optional<IpAddress> address;  ///< a literal, whatever its spelling
+  std::string host;  ///< lower case, no trailing dot; empty for a literal address
+  std::optional<base::IpAddress> address;  ///< a literal, whatever its spelling
   std::optional<std::uint16_t> port;
   std::string unix_path;  ///< not empty: nothing else is set
 
@@ -42,7 +42,8 @@ class AddressRules {
   static absl::StatusOr<AddressRules> Create(const AddressPolicy& policy);
 
   /// Whether a connection asked for as `host`:`port` may go to `address`.
-  bool Allows(const IpAddress& address, std::string_view host, std::uint16_t port) const noexcept;
+  bool Allows(const base::IpAddress& address, std::string_view host,
+              std::uint16_t port) const noexcept;
   /// As above, on what the resolver returned. Families other than IPv4 and IPv6 are refused.
   bool Allows(const sockaddr* address, std::string_view host, std::uint16_t port) const noexcept;
 

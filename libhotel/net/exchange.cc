@@ -190,7 +190,7 @@ curl_socket_t Transfer::OpenSocket(const curl_sockaddr& address) {
   // A socket's path was checked by name, and nothing but what was asked for has this family.
   const bool by_path = request_.transport && !request_.transport->unix_socket.empty();
   if (!by_path || address.family != AF_UNIX) {
-    const std::optional<IpAddress> ip = IpAddress::FromSockaddr(&address.addr);
+    const std::optional<base::IpAddress> ip = base::IpAddress::FromSockaddr(&address.addr);
     const std::string& host = proxy_ ? proxy_->host : url_->host;
     if (by_path || !ip || !shared_->rules.Allows(*ip, host, proxy_ ? proxy_->port : url_->port)) {
       refused_address_ = ip ? ip->ToString() : "an address that is not IP";

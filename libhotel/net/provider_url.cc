@@ -7,8 +7,8 @@
 #include <curl/curl.h>
 
 #include "absl/status/status.h"
+#include "libhotel/base/ip_address.h"
 #include "libhotel/base/strings.h"
-#include "libhotel/net/ip_address.h"
 
 namespace hotel::net {
 namespace {
@@ -77,7 +77,7 @@ absl::StatusOr<ProviderUrl> ProviderUrl::Parse(const std::string& url) {
   parsed.https = scheme == "https";
   std::string host = base::Lower(Part(handle.get(), CURLUPART_HOST));
   if (!host.empty() && host.front() == '[') {
-    const std::optional<IpAddress> literal = IpAddress::Parse(host);
+    const std::optional<base::IpAddress> literal = base::IpAddress::Parse(host);
     if (!literal)
       return Bad("the host is not an IPv6 address; write it as in https://[2001:db8::1]/");
     host = host.substr(1, host.size() - 2);
@@ -88,7 +88,7 @@ absl::StatusOr<ProviderUrl> ProviderUrl::Parse(const std::string& url) {
     }
     // One spelling for all the forms the resolver understands, so that what is compared, checked
     // and connected to is the same.
-    if (const std::optional<IpAddress> literal = IpAddress::Parse(host)) {
+    if (const std::optional<base::IpAddress> literal = base::IpAddress::Parse(host)) {
       host = literal->ToString();
       if (::curl_url_set(handle.get(), CURLUPART_HOST, host.c_str(), 0) != CURLUE_OK) {
         return Bad("the host is not an address; write it as in https://192.0.2.1/v1");

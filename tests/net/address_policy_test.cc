@@ -12,8 +12,8 @@
 namespace hotel::net {
 namespace {
 
-IpAddress Ip(const std::string& text) {
-  const auto address = IpAddress::Parse(text);
+base::IpAddress Ip(const std::string& text) {
+  const auto address = base::IpAddress::Parse(text);
   REQUIRE(address.has_value());
   return *address;
 }
@@ -125,7 +125,7 @@ TEST_CASE("special-purpose addresses are known, their neighbours are public") {
 }
 
 TEST_CASE("allowed hosts open exactly what they name") {
-  const IpAddress loopback = Ip("127.0.0.1");
+  const base::IpAddress loopback = Ip("127.0.0.1");
   CHECK_FALSE(Rules({}).Allows(loopback, "localhost", 80));
   CHECK(Rules({"localhost"}).Allows(loopback, "localhost", 80));
   CHECK(Rules({"LocalHost."}).Allows(loopback, "LOCALHOST", 81));
@@ -202,7 +202,7 @@ TEST_CASE("a socket is allowed by its exact path, and opens no address") {
     CHECK_FALSE(rules.CheckUnixSocket(path).ok());
   }
   CHECK_FALSE(Check("http://127.0.0.1/", {"unix:/run/a.sock"}).ok());
-  CHECK_FALSE(rules.Allows(*IpAddress::Parse("127.0.0.1"), "", 80));
+  CHECK_FALSE(rules.Allows(*base::IpAddress::Parse("127.0.0.1"), "", 80));
   const std::string longest = "/" + std::string(106, 'x');
   CHECK(Rules({"unix:" + longest}).CheckUnixSocket(longest).ok());
   AddressPolicy policy;

@@ -1,4 +1,4 @@
-#include "libhotel/net/ip_address.h"
+#include "libhotel/base/ip_address.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 #include "libhotel/base/strings.h"
 
-namespace hotel::net {
+namespace hotel::base {
 namespace {
 
 struct V4Range {
@@ -96,11 +96,35 @@ std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
   }
   if (!text.empty() && text.back() == '.') text.remove_suffix(1);
   // inet_aton reads the resolver's historical forms, and stops at white space, which is no literal.
-  if (text.empty() || std::any_of(text.begin(), text.end(), base::IsAsciiSpace))
-    return std::nullopt;
+  if (text.empty() || std::any_of(text.begin(), text.end(), IsAsciiSpace)) return std::nullopt;
   in_addr v4{};
   if (::inet_aton(std::string(text).c_str(), &v4) == 0) return std::nullopt;
   return V4(ntohl(v4.s_addr));
+}
+
+std::optional<IpAddress> IpAddress::ParsePlain(std::string_view text) {
+  // Longer is no address; a NUL inside would hide the rest.
+  if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string copy(text);
+  std::array<std::uint8_t, 16> bytes;
+  if (::inet_pton(AF_INET6, copy.c_str(), bytes.data()) == 1) return V6(bytes);
+  in_addr v4{};
+  if (::inet_pton(AF_INET, copy.c_str(), &v4) != 1) return std::nullopt;
+  return V4(ntohl(v4.s_addr));
+}
+
+bool IpAddress::is_v4() const noexcept {
+  return HasPrefix({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96);
+}
+
+bool IpAddress::SharesPrefix(const IpAddress& other, int bits) const noexcept {
+  for (std::size_t i = 0; i < bytes_.size() && bits > 0; ++i, bits -= 8) {
+    const int shift = std::max(0, 8 - bits);
+    if (((bytes_[i] ^ other.bytes_[i]) >> shift) != 0) return false;
+  }
+  return true;
 }
 
 bool IpAddress::HasPrefix(std::initializer_list<std::uint8_t> prefix, int bits) const noexcept {
@@ -118,7 +142,7 @@ std::optional<std::uint32_t> IpAddress::EmbeddedV4() const noexcept {
   const auto at = [this](std::size_t offset) {
     return Quad(bytes_[offset], bytes_[offset + 1], bytes_[offset + 2], bytes_[offset + 3]);
   };
-  if (HasPrefix({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96)) return at(12);     // IPv4-mapped
+  if (is_v4()) return at(12);
   if (HasPrefix({0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}, 96)) return at(12);     // SIIT
   if (HasPrefix({0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}, 96)) return at(12);  // NAT64
   if (HasPrefix({0x20, 0x02}, 16)) return at(2);                                    // 6to4
@@ -150,7 +174,7 @@ const char* IpAddress::SpecialPurpose() const noexcept {
 
 std::string IpAddress::ToString() const {
   char text[INET6_ADDRSTRLEN] = "";
-  if (HasPrefix({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96)) {
+  if (is_v4()) {
     ::inet_ntop(AF_INET, &bytes_[12], text, sizeof(text));
   } else {
     ::inet_ntop(AF_INET6, bytes_.data(), text, sizeof(text));
@@ -158,4 +182,4 @@ std::string IpAddress::ToString() const {
   return text;
 }
 
-}  // namespace hotel::net
+}  // namespace hotel::base

@@ -1,6 +1,6 @@
 // An IP address as a value, every spelling of one in text, and what kind of place it names.
-#ifndef HOTEL_NET_IP_ADDRESS_H_
-#define HOTEL_NET_IP_ADDRESS_H_
+#ifndef HOTEL_BASE_IP_ADDRESS_H_
+#define HOTEL_BASE_IP_ADDRESS_H_
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-namespace hotel::net {
+namespace hotel::base {
 
 /// IPv4 is held as its IPv4-mapped IPv6 form, so two spellings of one place compare equal.
 class IpAddress {
@@ -24,6 +24,14 @@ class IpAddress {
   /// Reads a literal: dotted, decimal, hexadecimal or octal IPv4 of one to four parts, IPv6 with or
   /// without brackets, a trailing dot behind IPv4. Empty when `text` is a name.
   static std::optional<IpAddress> Parse(std::string_view text);
+
+  /// Reads the usual spelling alone: four decimal parts, or IPv6 without brackets.
+  static std::optional<IpAddress> ParsePlain(std::string_view text);
+
+  /// IPv4, also in its mapped form.
+  bool is_v4() const noexcept;
+  /// Whether the first `bits` of the 128 are the same; those of IPv4 begin behind 96.
+  bool SharesPrefix(const IpAddress& other, int bits) const noexcept;
 
   /// The IPv4 address that reaching this one leads to: the address itself, or what a mapped,
   /// translated (NAT64) or tunnelled (6to4, Teredo) one carries. Empty for plain IPv6.
@@ -45,6 +53,6 @@ class IpAddress {
   std::array<std::uint8_t, 16> bytes_;
 };
 
-}  // namespace hotel::net
+}  // namespace hotel::base
 
-#endif  // HOTEL_NET_IP_ADDRESS_H_
+#endif  // HOTEL_BASE_IP_ADDRESS_H_
