@@ -18,6 +18,7 @@
 #include "hotel/virtual_key.h"
 #include "hotel/virtual_model.h"
 
+#include "libhotel/base/ip_network.h"
 #include "libhotel/settings/layers.h"
 
 namespace hotel::settings {
@@ -37,7 +38,8 @@ struct ServerConfig {
   int listen_port = 8081;
   std::string data_dir = "./data";
   bool require_virtual_key = true;
-  Duration drain_timeout = std::chrono::seconds(10);
+  Duration drain_delay{};  ///< how long connections are still accepted once it is to stop
+  Duration drain_timeout = std::chrono::seconds(10);  ///< for running answers, behind that
   bool log_requests = true;    ///< one log line per finished request, with its trail
   bool store_requests = true;  ///< one row of the request log in the database for each
   std::size_t max_request_size = std::size_t{50} << 20;   ///< bytes of a body
@@ -51,6 +53,8 @@ struct ServerConfig {
   std::size_t max_connections = 10000;
   std::size_t event_loops = 1;  ///< that carry connections to providers
   AddressPolicy addresses;
+  /// Proxies whose X-Forwarded-For is believed.
+  std::vector<base::IpNetwork> trusted_proxies{};
 };
 
 /// A key clients present to the sidecar.

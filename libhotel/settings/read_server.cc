@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "libhotel/base/ip_network.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/settings/sections.h"
 #include "libhotel/settings/units.h"
@@ -27,6 +28,7 @@ struct TimeOption {
   Duration most;
 };
 constexpr TimeOption kTimes[] = {
+    {"drain_delay", &ServerConfig::drain_delay, Duration::zero(), std::chrono::hours(1)},
     {"drain_timeout", &ServerConfig::drain_timeout, Duration::zero(), std::chrono::hours(24)},
     {"head_timeout", &ServerConfig::head_timeout, std::chrono::milliseconds(100),
      std::chrono::hours(1)},
@@ -170,6 +172,45 @@ void ReadHosts(Reader* reader, const Node& node, const std::string& path, Server
   }
 }
 
+constexpr std::string_view kProxyExamples = "write 10.0.0.7, 10.1.0.0/16 or fd00::/8";
+
+void ReadProxies(Reader* reader, const Node& node, const std::string& path, ServerConfig* server) {
+  if (node.kind == Node::Kind::kNull) return;
+  const auto items = reader->Items(node, path, "[10.0.0.7, 10.1.0.0/16]");
+  if (!items) return;
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Node& item = *(*items)[i];
+    const auto text = reader->Scalar(item, Join(path, i), "an address or a network");
+    if (!text) continue;
+    const auto network = base::IpNetwork::Parse(text->value);
+    if (!network) {
+      reader->Error(item.line, Join(path, i),
+                    fmt::format("{} is not an address or a network; {}", Quoted(text->source),
+                                kProxyExamples));
+      continue;
+    }
+    server->trusted_proxies.push_back(*network);
+  }
+}
+
+/// The environment wins over the file, as for the options.
+void ReadProxiesOfEnvironment(Reader* reader, ServerConfig* server) {
+  constexpr std::string_view kVariable = "TRUSTED_PROXIES";
+  const auto text = reader->env()(kVariable);
+  if (!text || base::Trim(*text).empty()) return;
+  server->trusted_proxies.clear();
+  for (const std::string_view item : base::Split(*text, ',')) {
+    const auto network = base::IpNetwork::Parse(base::Trim(item));
+    if (network) {
+      server->trusted_proxies.push_back(*network);
+    } else {
+      reader->EnvError(kVariable, fmt::format("{} is not an address or a network; {}, separated by "
+                                              "commas",
+                                              Quoted(item), kProxyExamples));
+    }
+  }
+}
+
 }  // namespace
 
 void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
@@ -179,6 +220,7 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
                                       "require_virtual_key",
                                       "allow_http_providers",
                                       "allowed_provider_hosts",
+                                      "trusted_proxies",
                                       "log_requests",
                                       "store_requests"};
     for (const auto& row : kTimes) known.emplace_back(row.key);
@@ -207,6 +249,8 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       server->store_requests = reader->Bool(value, path).value_or(true);
     } else if (member->key == "allowed_provider_hosts") {
       ReadHosts(reader, value, path, server);
+    } else if (member->key == "trusted_proxies") {
+      ReadProxies(reader, value, path, server);
     } else if (const TimeOption* time = FindRow(kTimes, member->key)) {
       ReadTime(reader, value, path, *time, server);
     } else if (const SizeOption* size = FindRow(kSizes, member->key)) {
@@ -218,6 +262,7 @@ void ReadServer(Reader* reader, const Node& node, ServerConfig* server) {
       reader->UnknownKey(*member, "server", kKnown);
     }
   }
+  ReadProxiesOfEnvironment(reader, server);
   if (server->max_buffered_bytes < server->max_request_size) {
     reader->Error(buffer_line, "server.max_buffered_bytes",
                   "is less than server.max_request_size: the largest requests would always be "

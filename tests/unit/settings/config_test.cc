@@ -55,6 +55,8 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
       "  require_virtual_key: false\n"
       "  allow_http_providers: true\n"
       "  allowed_provider_hosts: [\"127.0.0.1:9000\"]\n"
+      "  trusted_proxies: [10.0.0.7, \"fd00::/8\"]\n"
+      "  drain_delay: 5s\n"
       "  drain_timeout: 3s\n"
       "  max_request_size: 1MiB\n"
       "  max_head_size: 16KiB\n"
@@ -76,6 +78,9 @@ TEST_CASE("A complete file reads into its parts, whatever the order of its block
   CHECK_FALSE(config.server.require_virtual_key);
   CHECK(config.server.addresses.allow_http);
   CHECK(config.server.addresses.allowed_hosts == std::vector<std::string>{"127.0.0.1:9000"});
+  REQUIRE(config.server.trusted_proxies.size() == 2);
+  CHECK(config.server.trusted_proxies[1].Contains(*base::IpAddress::ParsePlain("fd01::1")));
+  CHECK(config.server.drain_delay == 5s);
   CHECK(config.server.drain_timeout == 3s);
   CHECK(config.server.max_request_size == 1u << 20);
   CHECK(config.server.max_head_size == 16u << 10);
@@ -247,6 +252,8 @@ TEST_CASE("Values of the server block are checked") {
              "  data_dir: ''\n"
              "  require_virtual_key: perhaps\n"
              "  allowed_provider_hosts: [http://a, 'b c']\n"
+             "  trusted_proxies: [10.0.0.0/33, proxy.internal]\n"
+             "  drain_delay: 2h\n"
              "  drain_timeout: 10\n"
              "  max_request_size: 10\n"
              "  head_timeout: 1ms\n"
@@ -262,15 +269,47 @@ TEST_CASE("Values of the server block are checked") {
       "HOST:PORT or an address, without a scheme or path, or a socket as in unix:/run/model.sock\n"
       "h.yaml:5: server.allowed_provider_hosts[1]: \"b c\" is not a host; write a host, "
       "HOST:PORT or an address, without a scheme or path, or a socket as in unix:/run/model.sock\n"
-      "h.yaml:6: server.drain_timeout: \"10\" is not a duration up to 24h; write a number with a "
+      "h.yaml:6: server.trusted_proxies[0]: \"10.0.0.0/33\" is not an address or a network; write "
+      "10.0.0.7, 10.1.0.0/16 or fd00::/8\n"
+      "h.yaml:6: server.trusted_proxies[1]: \"proxy.internal\" is not an address or a network; "
+      "write 10.0.0.7, 10.1.0.0/16 or fd00::/8\n"
+      "h.yaml:7: server.drain_delay: \"2h\" is not a duration up to 1h; write a number with a "
+      "unit, "
+      "such as 500ms, 30s or 5m\n"
+      "h.yaml:8: server.drain_timeout: \"10\" is not a duration up to 24h; write a number with a "
       "unit, such as 500ms, 30s or 5m\n"
-      "h.yaml:7: server.max_request_size: \"10\" is not a size from 1KiB to 1GiB; write bytes, or "
+      "h.yaml:9: server.max_request_size: \"10\" is not a size from 1KiB to 1GiB; write bytes, or "
       "a number with a unit, such as 50MiB\n"
-      "h.yaml:8: server.head_timeout: \"1ms\" is not a duration from 100ms to 1h; write a number "
+      "h.yaml:10: server.head_timeout: \"1ms\" is not a duration from 100ms to 1h; write a number "
       "with a unit, such as 500ms, 30s or 5m\n"
-      "h.yaml:9: server.max_headers: \"many\" is not a whole number from 10 to 10000\n"
-      "h.yaml:10: server.max_connections: \"0\" is not a whole number from 1 to 1000000\n"
-      "h.yaml:11: server.event_loops: \"17\" is not a whole number from 1 to 16");
+      "h.yaml:11: server.max_headers: \"many\" is not a whole number from 10 to 10000\n"
+      "h.yaml:12: server.max_connections: \"0\" is not a whole number from 1 to 1000000\n"
+      "h.yaml:13: server.event_loops: \"17\" is not a whole number from 1 to 16");
+}
+
+TEST_CASE("TRUSTED_PROXIES in the environment wins over the file") {
+  const std::string file = "server: {trusted_proxies: [10.0.0.7]}\n";
+  const auto proxies = [&file](const std::string& variable) {
+    return ReadConfig(file, "h.yaml", Lookup({{"TRUSTED_PROXIES", variable}}));
+  };
+  const auto trusts = [](const ReadResult& read, const char* address) {
+    for (const auto& network : read.config.server.trusted_proxies) {
+      if (network.Contains(*base::IpAddress::ParsePlain(address))) return true;
+    }
+    return false;
+  };
+  const ReadResult both = proxies("192.0.2.0/24, 2001:db8::1");
+  CHECK(both.errors.empty());
+  CHECK(trusts(both, "192.0.2.9"));
+  CHECK(trusts(both, "2001:db8::1"));
+  CHECK_FALSE(trusts(both, "10.0.0.7"));
+  CHECK(trusts(proxies(" "), "10.0.0.7"));
+  CHECK(ReadConfig("", "h.yaml", Lookup({})).config.server.trusted_proxies.empty());
+  const ReadResult wrong = proxies("192.0.2.0/24,proxy");
+  REQUIRE(wrong.errors.size() == 1);
+  CHECK(wrong.errors[0].ToString().find("TRUSTED_PROXIES: \"proxy\" is not an address or a "
+                                        "network; write 10.0.0.7, 10.1.0.0/16 or fd00::/8, "
+                                        "separated by commas") != std::string::npos);
 }
 
 TEST_CASE("Files are read, and what cannot be read is an error") {
