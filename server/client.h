@@ -35,7 +35,9 @@ class ClientHost {
   virtual net::EventLoop& loop() = 0;
   virtual const FrontOptions& options() const = 0;
   virtual RequestHandler& handler() = 0;
-  /// True once no connection shall be kept for another request.
+  /// False once answers shall say that their connection ends.
+  virtual bool keeping() const = 0;
+  /// True once no connection shall be kept for another request, whatever its answer said.
   virtual bool draining() const = 0;
   /// Answers a request that is not proxied on a worker; `client` gets the bytes by SendPlain.
   virtual void RunPlain(Request request, bool keep_alive, std::shared_ptr<Client> client) = 0;

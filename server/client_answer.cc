@@ -92,7 +92,7 @@ void Client::Begin(std::uint64_t request, int status, const HeaderList& headers,
   if (request != request_ || state_ != State::kAnswer || begun_) return;
   begun_ = true;
   streaming_ = streaming;
-  keep_ = keep_ && !host_->draining();
+  keep_ = keep_ && host_->keeping();
   const bool head_only = head_.method == "HEAD";
   bodiless_ = head_only || status == 204 || status == 304;
   const bool length_stated = head_only && !FindHeader(headers, "content-length").empty();
@@ -188,7 +188,10 @@ void Client::SendPlain(std::string bytes, bool keep_alive) {
   begun_ = ended_ = true;
   keep_ = keep_ && keep_alive;
   // The stop may have begun while a worker wrote the answer.
-  if (keep_ && host_->draining()) bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");
+  if (keep_ && !host_->keeping()) {
+    bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");
+    keep_ = false;
+  }
   out_.append(bytes);
   MarkDirty();
 }

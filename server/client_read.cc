@@ -83,7 +83,7 @@ bool Client::ProcessHead() {
   head_.peer = peer_;
   NewAnswer();
   linger_ = false;
-  keep_ = head_.keep_alive && !host_->draining() && ++served_ < options.max_requests_per_connection;
+  keep_ = head_.keep_alive && host_->keeping() && ++served_ < options.max_requests_per_connection;
 
   Admission admission = host_->handler().OnHead(head_, head_.path());
   if (!admission.refusal && admission.proxied) {

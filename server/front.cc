@@ -43,6 +43,7 @@ class LoopFront final : public Front, public ClientHost {
 
   std::string address() const override { return address_; }
   void Serve(RequestHandler* handler) override;
+  void StopKeeping() override;
   void StopAccepting() override;
   bool WaitIdle(Duration timeout) override;
   void Stop() override;
@@ -51,6 +52,7 @@ class LoopFront final : public Front, public ClientHost {
   net::EventLoop& loop() override { return *loop_; }
   const FrontOptions& options() const override { return options_; }
   RequestHandler& handler() override { return *handler_; }
+  bool keeping() const override { return keeping_; }
   bool draining() const override { return draining_; }
   void RunPlain(Request request, bool keep_alive, std::shared_ptr<Client> client) override;
   void FlushLater(std::shared_ptr<Client> client) override;
@@ -75,6 +77,7 @@ class LoopFront final : public Front, public ClientHost {
   Fd listener_;
   RequestHandler* handler_ = nullptr;
   Loop::TimerId accept_timer_ = 0;
+  bool keeping_ = true;
   bool draining_ = false;
   std::unordered_map<std::uint64_t, std::shared_ptr<Client>> clients_;
   std::uint64_t next_id_ = 1;
@@ -191,6 +194,11 @@ void LoopFront::Closed(Client& client) {
   if (--open_ == 0) idle_.notify_all();
 }
 
+void LoopFront::StopKeeping() {
+  if (stopped_) return;
+  OnLoop([this] { keeping_ = false; });
+}
+
 void LoopFront::StopAccepting() {
   if (stopped_) return;
   OnLoop([this] {
@@ -198,6 +206,7 @@ void LoopFront::StopAccepting() {
     // Those who wait to be accepted hold an established connection and may have sent a request.
     loop_->CancelTimer(accept_timer_);
     if (handler_ != nullptr) Accept(kListenBacklog);
+    keeping_ = false;
     draining_ = true;
     loop_->CancelTimer(accept_timer_);
     loop_->Unwatch(listener_.get());

@@ -128,6 +128,11 @@ class Front {
   /// Starts to accept. `handler` must outlive the front's Stop.
   virtual void Serve(RequestHandler* handler) = 0;
 
+  /// Connections are accepted and served as before, but every answer that begins from here on says
+  /// that its connection ends: clients come back by new ones, which a load balancer that has heard
+  /// of the stop sends elsewhere. Idempotent.
+  virtual void StopKeeping() = 0;
+
   /// No connection is accepted and none kept for another request from here on. Whatever the system
   /// has received by then is still served: connections that wait to be accepted and requests that
   /// were not read yet. The port is free again when it returns. Idempotent.

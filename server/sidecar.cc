@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "hotel/log_store.h"
 
 #include "absl/status/status.h"
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/net/event_loop.h"
 #include "libhotel/observe/fan_out.h"
@@ -62,7 +64,7 @@ class Sidecar {
       api_context_.file.providers.insert(RoutingName(provider.name));
     }
     for (const auto& group : config_.groups) {
-      api_context_.file.groups.insert(base::Lower(base::Trim(group.name)));
+      api_context_.file.groups.insert(base::LowerCase(base::Trim(group.name)));
     }
   }
 
@@ -92,6 +94,8 @@ class Sidecar {
   /// From here on requests are served.
   void Serve();
   void Stop(int signal);
+  /// Tells load balancers to send nothing more, while what they still send is served.
+  void LetGo();
 
   const CommandLine line_;
   const settings::Config config_;
@@ -222,10 +226,19 @@ void Sidecar::Serve() {
        {"groups", static_cast<std::int64_t>(config_.groups.size())}});
 }
 
+void Sidecar::LetGo() {
+  front_->StopKeeping();
+  log_.Info(kScope, fmt::format("connections are accepted for another {} (server.drain_delay)",
+                                settings::FormatDuration(config_.server.drain_delay)));
+  // Whoever is in a hurry sends a second signal, which ends the process.
+  std::this_thread::sleep_for(config_.server.drain_delay);
+}
+
 void Sidecar::Stop(int signal) {
   const auto active = static_cast<std::int64_t>(hotel_->router().active_calls());
   log_.Info(kScope, "stopping", {{"signal", std::int64_t{signal}}, {"active", active}});
   service_.BeginStop();
+  if (config_.server.drain_delay > Duration::zero()) LetGo();
   feed_.Close();  // who listens would hold up the stop
   front_->StopAccepting();
   if (!front_->WaitIdle(config_.server.drain_timeout)) {

@@ -294,6 +294,58 @@ class Stop(TestCase):
         self.assertNotIn(b"error", rest)
         self.assertEqual(hoteld.wait(), 0)
 
+    def test_with_a_drain_delay_readiness_goes_first_and_the_door_stays_open(self):
+        hoteld, _ = self.group(chat(), server="drain_delay: 60s")
+        hoteld.expected_exit = 128 + signal.SIGTERM
+        kept = hoteld.client()
+        self.addCleanup(kept.sock.close)
+        kept.send_request("GET", "/health/ready")
+        answer = kept.read_answer()
+        self.assertEqual((answer.status, answer.headers.get("connection")), (200, None))
+        hoteld.signal(signal.SIGTERM)
+        wait_until(lambda: "server.drain_delay" in hoteld.stderr(), "the delay has begun")
+        probe = hoteld.request("GET", "/health/ready")
+        self.assertEqual((probe.status, probe.json()["components"]["router"]["status"]), (503, "stopping"))
+        self.assertEqual(probe.headers["connection"], "close")
+        self.assertEqual(hoteld.request("GET", "/health").status, 200)
+        # What a balancer sends before it has heard is served, and told to come back by another way.
+        for stream in (False, True):
+            late = hoteld.chat(dict(ASK, stream=stream))
+            self.assertEqual((late.status, late.headers["connection"]), (200, "close"))
+        kept.send_request("POST", "/v1/chat/completions", BODY)
+        answer = kept.read_answer()
+        self.assertEqual((answer.status, answer.headers["connection"]), (200, "close"))
+        self.assertTrue(kept.is_closed())
+        self.assertIsNone(hoteld.process.poll())
+        hoteld.signal(signal.SIGTERM)
+        self.assertEqual(hoteld.wait(), hoteld.expected_exit)
+
+    def test_behind_the_drain_delay_the_stop_goes_on_as_without_one(self):
+        hoteld, gate = self.gated(server="drain_delay: 100ms")
+        with hoteld.client() as client:
+            client.send_request("POST", "/v1/chat/completions", BODY)
+            self.assertEqual(client.read_head()[0], 200)
+            rest = client.read_chunk()
+            hoteld.signal(signal.SIGTERM)
+
+            def refused():
+                try:
+                    hoteld.client().sock.close()
+                    return False
+                except ConnectionRefusedError:
+                    return True
+
+            wait_until(refused, "new connections are refused")
+            gate.set()
+            while True:
+                chunk = client.read_chunk()
+                if not chunk:
+                    break
+                rest += chunk
+        self.assertTrue(rest.endswith(DONE))
+        self.assertEqual(hoteld.wait(), 0)
+        self.assertIn("accepted for another 100ms", hoteld.stderr())
+
     def test_F201_after_the_drain_timeout_a_stream_ends_with_an_error_event(self):
         hoteld, (upstream,) = self.group(endless(), server="drain_timeout: 200ms")
         with hoteld.client() as client:
