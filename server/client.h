@@ -62,7 +62,11 @@ class Client final : public std::enable_shared_from_this<Client> {
  public:
   /// `peer`: address of the other end, without port.
   Client(ClientHost* host, Fd fd, std::string peer, std::uint64_t id)
-      : host_(host), fd_(std::move(fd)), peer_(std::move(peer)), id_(id) {}
+      : host_(host),
+        fd_(std::move(fd)),
+        peer_(std::move(peer)),
+        behind_proxy_(IsTrustedProxy(peer_, host->options().trusted_proxies)),
+        id_(id) {}
 
   std::uint64_t id() const noexcept { return id_; }
   bool closed() const noexcept { return state_ == State::kClosed; }
@@ -135,6 +139,7 @@ class Client final : public std::enable_shared_from_this<Client> {
   ClientHost* const host_;
   Fd fd_;
   const std::string peer_;
+  const bool behind_proxy_;  // the peer is one that is believed
   const std::uint64_t id_;
   State state_ = State::kHead;
   Events interest_ = 0;

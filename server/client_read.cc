@@ -80,7 +80,8 @@ bool Client::ProcessHead() {
     return false;
   }
   in_.erase(0, scan.size);
-  head_.peer = peer_;
+  head_.peer =
+      behind_proxy_ ? ForwardedAddress(peer_, head_.headers, options.trusted_proxies) : peer_;
   NewAnswer();
   linger_ = false;
   keep_ = head_.keep_alive && host_->keeping() && ++served_ < options.max_requests_per_connection;
@@ -198,12 +199,9 @@ void Client::Dispatch() {
   chunked_.reset();
   auto held = std::make_shared<HeldBody>(HeldBody{std::move(body_), std::move(body_part_)});
   DropBody();
-  Request request{head_.method,
-                  std::string(head_.path()),
-                  std::move(head_.headers),
-                  {held, &held->bytes},
-                  head_.target,
-                  peer_};
+  Request request{
+      head_.method, std::string(head_.path()), std::move(head_.headers), {held, &held->bytes},
+      head_.target, std::move(head_.peer)};
   if (proxied_) {
     host_->handler().OnRequest(std::move(request), MakeResponder());
   } else {

@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "libhotel/net/event_loop.h"
+#include "server/client_address.h"
 #include "server/request_head.h"
 
 namespace hotel::server {
@@ -37,7 +38,7 @@ struct Request {
   /// Never null. Counts against FrontOptions::max_buffered_bytes as long as somebody holds it.
   std::shared_ptr<const std::string> body;
   std::string target;  ///< as sent: the path, and the query with its question mark
-  std::string peer{};  ///< address of the client, without port
+  std::string peer{};  ///< see RequestHead
 };
 
 /// Where the answer to one proxied request goes. Loop thread only; calls return at once, nothing
@@ -97,6 +98,7 @@ struct FrontOptions {
   /// counts with the length it announces, a chunked one with what came so far.
   std::size_t max_buffered_bytes = std::size_t{1} << 30;
   HeadLimits head;
+  TrustedProxies trusted_proxies{};
   Duration head_timeout = std::chrono::seconds(10);
   Duration body_stall_timeout = std::chrono::seconds(30);   ///< without progress
   Duration body_timeout = std::chrono::minutes(5);          ///< in all

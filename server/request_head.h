@@ -35,7 +35,9 @@ struct RequestHead {
   std::uint64_t content_length = 0;  ///< 0 also when none was given
   bool has_length = false;           ///< a Content-Length was given
   bool expects_continue = false;
-  std::string peer;  ///< address of the client, without port; set by the connection
+  /// Address of the client, without port; set by the connection. Behind a trusted proxy it is what
+  /// that one says (ForwardedAddress).
+  std::string peer;
 
   bool has_body() const noexcept { return chunked || content_length > 0; }
   /// The target without query and fragment.

@@ -74,6 +74,7 @@ FrontOptions MakeFrontOptions(const settings::ServerConfig& server) {
   options.max_buffered_bytes = server.max_buffered_bytes;
   options.head.max_bytes = server.max_head_size;
   options.head.max_fields = server.max_headers;
+  options.trusted_proxies = server.trusted_proxies;
   options.head_timeout = server.head_timeout;
   options.body_stall_timeout = server.body_timeout;
   options.body_timeout = 10 * server.body_timeout;

@@ -30,9 +30,9 @@ class ApiCase(TestCase):
         self.gate = self.hoteld(text, **options)
         return self.gate
 
-    def start_group(self, *scripts, extra=""):
+    def start_group(self, *scripts, env=None, **options):
         """A sidecar with the group `hotel/demo` of its file."""
-        self.gate, self.upstreams = self.group(*scripts, extra=extra, env={"ADMIN_TOKEN": TOKEN})
+        self.gate, self.upstreams = self.group(*scripts, env={"ADMIN_TOKEN": TOKEN, **(env or {})}, **options)
         return self.gate
 
     def call(self, method, path, body=None, token=TOKEN, raw=None):
