@@ -16,7 +16,7 @@
 
 namespace hotel::net_test {
 
-inline constexpr std::chrono::seconds kLong(20);
+inline constexpr std::chrono::seconds kLong(60);
 
 /// A call's callbacks, recorded. The hooks run on the loop thread.
 class Recorder : public ResponseHandler {

@@ -88,7 +88,8 @@ TEST_CASE("F137 a name whose IPv6 address does not answer is reached over IPv4")
   const Call& call =
       client.Run(Client::Post("http://localhost:" + std::to_string(server.port()) + "/v1"));
   REQUIRE(Complete(call));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
+  // Far below the time that is allowed for connecting to one address.
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
   CHECK(server.received(0).find("\r\nHost: localhost:") != std::string::npos);
 }
 

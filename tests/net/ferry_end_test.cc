@@ -53,8 +53,9 @@ TEST_CASE("F029 F071 Cancel crosses over and closes the connection at once, at e
   });
   FerryClient client;
   // The machine may be busy: what counts is that it can be this fast.
+  constexpr auto kFast = milliseconds(100);
   SteadyTime::duration fastest = kLong;
-  for (std::size_t round = 0; round < 3; ++round) {
+  for (std::size_t round = 0; round < 3 || (round < 20 && fastest >= kFast); ++round) {
     std::promise<void> paused;
     Call& call = client.Start(
         Client::Post(server->Url(), std::string(stage == 0 ? 16 << 20 : 10, 'x')), [&](Call& made) {
@@ -90,7 +91,7 @@ TEST_CASE("F029 F071 Cancel crosses over and closes the connection at once, at e
     client.OnLoop([] {});
     CHECK(call.recorder.violations() == 0);
   }
-  CHECK(fastest < milliseconds(100));
+  CHECK(fastest < kFast);
 }
 
 TEST_CASE("what is cancelled or dropped before it crossed is never begun") {

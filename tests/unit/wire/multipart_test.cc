@@ -1,6 +1,6 @@
 #include "libhotel/wire/multipart.h"
 
-#include <chrono>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -222,11 +222,10 @@ TEST_CASE("F023 a 24 MiB upload full of near boundaries is read in linear time")
   std::string audio;
   while (audio.size() < (std::size_t{24} << 20)) audio += "\r\n--\n\n--\r\r\n-\r\n--a\r\n--";
   const std::string body = Form(File(audio) + Part("model", "m"));
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: others may be busy
   CHECK(Model(body) == "m");
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  // Tens of milliseconds; the bound leaves room for sanitizers on a busy machine.
-  CHECK(took.count() < 5.0);
+  // Tens of milliseconds; the bound leaves room for sanitizers.
+  CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 5.0);
 }
 
 }  // namespace
