@@ -105,6 +105,15 @@ void Client::OnTimer() {
   timer_ = 0;
   if (state_ == State::kClosed || !deadline_) return;
   if (host_->loop().Now() < *deadline_) return ArmTimer();
+  if ((state_ == State::kHead || state_ == State::kBody) && (interest_ & EPOLLIN) != 0) {
+    // What lies here unread came in time: a loop with much to do looks at some sockets a turn.
+    Read();
+    if (state_ == State::kClosed || !deadline_) return;
+    if (host_->loop().Now() < *deadline_) {
+      if (timer_ == 0) ArmTimer();
+      return;
+    }
+  }
   switch (state_) {
     case State::kHead:
       if (!NextHeadBegun()) return Close();
