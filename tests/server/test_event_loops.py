@@ -64,7 +64,7 @@ class EventLoops(TestCase):
         hoteld = self.start()
         for i, sim in enumerate(self.sims):
             with hoteld.client() as client:
-                body = json.dumps(dict(ASK, model="p%d/frames-100000+gap-5ms" % i)).encode()
+                body = json.dumps(dict(ASK, model="p%d/frames-100000+gap-50ms" % i)).encode()
                 client.send_request("POST", "/v1/chat/completions", body)
                 self.assertEqual(client.read_head()[0], 200)
                 client.read_chunk()
@@ -74,10 +74,10 @@ class EventLoops(TestCase):
     def test_it_stops_cleanly_with_streams_running(self):
         hoteld = self.start(server="event_loops: 3\ndrain_timeout: 200ms")
         clients = []
-        for i in range(3 * SIMS):
+        for i in range(2 * SIMS):
             client = hoteld.client()
             self.addCleanup(client.sock.close)
-            body = json.dumps(dict(ASK, model="p%d/frames-100000+gap-5ms" % (i % SIMS))).encode()
+            body = json.dumps(dict(ASK, model="p%d/frames-100000+gap-100ms" % (i % SIMS))).encode()
             client.send_request("POST", "/v1/chat/completions", body)
             self.assertEqual(client.read_head()[0], 200)
             client.read_chunk()

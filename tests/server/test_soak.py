@@ -28,7 +28,7 @@ class Soak(TestCase):
         began = time.monotonic()
         for _ in range(self.ROUNDS):
             plans = [
-                Plan(data, stop=lambda plan: plan.received.endswith(b"0\r\n\r\n"), limit=120) for _ in range(self.STREAMS)
+                Plan(data, stop=lambda plan: plan.received.endswith(b"0\r\n\r\n"), limit=600) for _ in range(self.STREAMS)
             ]
             for count, plan in enumerate(Swarm(hoteld.address, width=self.STREAMS).each(iter(plans))):
                 self.assertEqual((plan.status, plan.ended), (200, "stopped"))
