@@ -18,7 +18,7 @@ class Messages(HotelTestCase):
         self.client = self.sdk()
 
     def sdk(self, retries=0, key=KEY, url=None):
-        client = anthropic.Anthropic(base_url=url or self.hoteld.url, api_key=key, max_retries=retries, timeout=20)
+        client = anthropic.Anthropic(base_url=url or self.hoteld.url, api_key=key, max_retries=retries, timeout=60)
         self.addCleanup(client.close)
         return client
 

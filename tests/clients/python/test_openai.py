@@ -16,7 +16,7 @@ class OpenAi(HotelTestCase):
         self.client = self.sdk()
 
     def sdk(self, retries=0, key=KEY, url=None):
-        client = openai.OpenAI(base_url=url or self.hoteld.url + "/v1", api_key=key, max_retries=retries, timeout=20)
+        client = openai.OpenAI(base_url=url or self.hoteld.url + "/v1", api_key=key, max_retries=retries, timeout=60)
         self.addCleanup(client.close)
         return client
 
