@@ -179,10 +179,6 @@ struct LogStoreOptions {
   /// kill can take.
   Duration flush_interval = std::chrono::milliseconds(200);
   std::size_t max_batch = 1000;
-  /// A request that runs for longer is noted in the database, within twice the time: if the process
-  /// ends before the request does, the next one to open the log writes its row, with status 0 and
-  /// "request interrupted (stale)".
-  Duration note_after = std::chrono::seconds(1);
   /// Pause after a write that failed.
   Duration retry_interval = std::chrono::seconds(1);
   /// How long a write waits for another process's lock.

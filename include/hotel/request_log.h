@@ -92,14 +92,15 @@ struct RequestRecord {
 
 /// Receives one record per request that reached the router, after its end.
 ///
-/// `Begin` and `Record` are called on a loop thread with no lock held: they must return quickly,
+/// `Running` and `Record` are called on a loop thread with no lock held: they must return quickly,
 /// must not throw and can not fail the request.
 class RequestLog {
  public:
   virtual ~RequestLog() = default;
-  /// A request with this id, model, key, endpoint and time has begun; the rest of its record is to
-  /// come. Every Begin is followed by one Record.
-  virtual void Begin(const RequestRecord& record) { static_cast<void>(record); }
+  /// A request with this id, model, key, endpoint and time has run for a while
+  /// (RouterDeps::report_running_after) and goes on; the rest of its record is to come. At most
+  /// once for a request, and followed by its Record.
+  virtual void Running(const RequestRecord& record) { static_cast<void>(record); }
   virtual void Record(const RequestRecord& record) = 0;
 };
 

@@ -164,6 +164,8 @@ struct RouterDeps {
   const SettingsSource* settings = nullptr;
   EventSink* events = nullptr;  ///< gets a note of every failover and skip, for logs
   RequestLog* log = nullptr;
+  /// A request that runs for longer is told to `log` as running, within twice the time. Above 0.
+  Duration report_running_after = std::chrono::seconds(1);
   /// May be null: no provider is left out, nobody hears of models that no row knows.
   Inventory* inventory = nullptr;
   RequestGate* gate = nullptr;  ///< may be null: nobody is limited or charged

@@ -29,8 +29,8 @@ LogFanOut::LogFanOut(const std::vector<RequestLog*>& logs) {
   }
 }
 
-void LogFanOut::Begin(const RequestRecord& record) {
-  for (RequestLog* log : logs_) log->Begin(record);
+void LogFanOut::Running(const RequestRecord& record) {
+  for (RequestLog* log : logs_) log->Running(record);
 }
 
 void LogFanOut::Record(const RequestRecord& record) {

@@ -31,7 +31,7 @@ class LogFanOut : public RequestLog {
  public:
   explicit LogFanOut(const std::vector<RequestLog*>& logs);
 
-  void Begin(const RequestRecord& record) override;
+  void Running(const RequestRecord& record) override;
   void Record(const RequestRecord& record) override;
 
  private:

@@ -40,7 +40,6 @@ void CallState::Begin() {
     record_.requested_model = peek_->model;
     record_.streaming = peek_->stream;
   }
-  if (deps_.log != nullptr) deps_.log->Begin(record_);
   settings_ = deps_.settings->Current();
   if (deps_.gate != nullptr) pass_ = deps_.gate->Arrive(request_.key_id);
   AskGate();
@@ -129,6 +128,12 @@ void CallState::ClientGone() {
   if (finished()) return;
   if (machine_ != nullptr) return Drive(decide::ClientGone{});
   Complete({false, ErrorKind::kClientDisconnect}, 499, "client disconnected", nullptr);
+}
+
+void CallState::ReportRunning(TimePoint arrived) {
+  if (told_running_ || finished() || arrival_ > arrived) return;
+  told_running_ = true;
+  deps_.log->Running(record_);
 }
 
 void CallState::Shutdown() {

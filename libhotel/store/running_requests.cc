@@ -18,34 +18,40 @@
 
 namespace hotel::store {
 
-void RunningRequests::Begin(const RequestRecord& record, Steady::time_point now) {
+void RunningRequests::Add(const RequestRecord& record) {
   LogRow row(record);
   std::string id(row.text(LogRow::kRequestId));
-  entries_.try_emplace(std::move(id), Entry{std::move(row), now, false});
+  if (entries_.try_emplace(std::move(id), Entry{std::move(row), false}).second) ++new_;
 }
 
 bool RunningRequests::End(std::string_view request_id) {
+  if (entries_.empty()) return false;
   const auto it = entries_.find(request_id);
   if (it == entries_.end()) return false;
   const bool noted = it->second.noted;
+  if (!noted) --new_;
   entries_.erase(it);
   return noted;
 }
 
-std::vector<LogRow> RunningRequests::TakeLongRunning(Steady::time_point began) {
+std::vector<LogRow> RunningRequests::TakeNew() {
   std::vector<LogRow> rows;
+  if (new_ == 0) return rows;
   for (auto& [id, entry] : entries_) {
-    if (entry.noted || entry.began >= began) continue;
+    if (entry.noted) continue;
     entry.noted = true;
     rows.push_back(entry.row);
   }
+  new_ = 0;
   return rows;
 }
 
 void RunningRequests::PutBack(const std::vector<LogRow>& rows) {
   for (const LogRow& row : rows) {
     const auto it = entries_.find(row.text(LogRow::kRequestId));
-    if (it != entries_.end()) it->second.noted = false;
+    if (it == entries_.end() || !it->second.noted) continue;
+    it->second.noted = false;
+    ++new_;
   }
 }
 

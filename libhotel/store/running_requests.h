@@ -1,12 +1,11 @@
-// Requests that have begun and have no row yet.
+// Requests that have run for a while and have no row yet.
 //
-// Those that run for a while are noted in the table running_requests, by the thread that writes
-// rows, so that after a crash the log says what was cut. Most requests end before they are looked
-// at and never touch the disk for it.
+// They are noted in the table running_requests, by the thread that writes rows, so that after a
+// crash the log says what was cut.
 #ifndef HOTEL_STORE_RUNNING_REQUESTS_H_
 #define HOTEL_STORE_RUNNING_REQUESTS_H_
 
-#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,25 +25,25 @@ namespace hotel::store {
 /// Who runs. Not thread-safe; as large as there are requests.
 class RunningRequests {
  public:
-  using Steady = std::chrono::steady_clock;
-
   /// Of two with one id the first is kept.
-  void Begin(const RequestRecord& record, Steady::time_point now);
+  void Add(const RequestRecord& record);
   /// True when the table may hold it.
   bool End(std::string_view request_id);
 
-  /// What began before `began` and is not noted; it counts as noted from here on.
-  std::vector<LogRow> TakeLongRunning(Steady::time_point began);
+  /// Somebody is not noted.
+  bool HasNew() const noexcept { return new_ > 0; }
+  /// Who is not noted; they count as noted from here on.
+  std::vector<LogRow> TakeNew();
   /// Those could not be noted.
   void PutBack(const std::vector<LogRow>& rows);
 
  private:
   struct Entry {
     LogRow row;
-    Steady::time_point began;
     bool noted;
   };
   std::unordered_map<std::string, Entry, base::StringHash, std::equal_to<>> entries_;
+  std::size_t new_ = 0;
 };
 
 /// Notes them, in one transaction.

@@ -83,10 +83,10 @@ SqliteLog::SqliteLog(LogStoreOptions options, const Clock* clock, Writer writer,
       rows_(writer_.rows.inside + writer_.rows.outside),
       thread_([this] { Run(); }) {}
 
-void SqliteLog::Begin(const RequestRecord& record) {
-  const Steady::time_point now = Steady::now();
+void SqliteLog::Running(const RequestRecord& record) {
   base::MutexLock lock(&mutex_);
-  running_.Begin(record, now);
+  running_.Add(record);
+  wake_.notify_one();
 }
 
 void SqliteLog::Record(const RequestRecord& record) {
@@ -116,7 +116,7 @@ void SqliteLog::Run() {
   bool more = SealRows();
   for (;;) {
     if (Steady::now() >= next_purge_) PurgeByAge();
-    if (Steady::now() >= next_look_) NoteRunning();
+    NoteRunning();
     if (!TakeBatch(!more)) break;
     if (!batch_.empty()) WriteBatch();
     more = SealRows();
@@ -131,9 +131,10 @@ bool SqliteLog::TakeBatch(bool wait) {
   if (!batch_.empty()) return true;  // it could not be written yet
   if (!wait && queue_.empty() && !closed_) return true;
   while (queue_.empty() && !closed_) {
-    if (wake_.wait_until(lock.native(), std::min(next_purge_, next_look_)) ==
-        std::cv_status::timeout)
-      return true;
+    const bool note = running_.HasNew();
+    if (note && Steady::now() >= next_note_) return true;
+    const Steady::time_point until = note ? std::min(next_purge_, next_note_) : next_purge_;
+    if (wake_.wait_until(lock.native(), until) == std::cv_status::timeout) return true;
   }
   if (queue_.empty()) return false;
   const Steady::time_point until =
@@ -238,14 +239,11 @@ void SqliteLog::PurgeByAge() {
 }
 
 void SqliteLog::NoteRunning() {
-  const Steady::time_point now = Steady::now();
-  const auto age = std::chrono::duration_cast<Steady::duration>(options_.note_after);
-  next_look_ = now + age;
-  if (!batch_.empty()) return;  // nothing can be written now
+  if (!batch_.empty() || Steady::now() < next_note_) return;  // nothing can be written now
   std::vector<LogRow> rows;
   {
     base::MutexLock lock(&mutex_);
-    rows = running_.TakeLongRunning(now - age);
+    rows = running_.TakeNew();
   }
   if (rows.empty()) return;
   absl::Status status;
@@ -254,6 +252,8 @@ void SqliteLog::NoteRunning() {
     status = InsertRunning(*writer_.connection, rows);
   }
   if (status.ok()) return;
+  next_note_ =
+      Steady::now() + std::chrono::duration_cast<Steady::duration>(options_.retry_interval);
   base::MutexLock lock(&mutex_);
   running_.PutBack(rows);
 }

@@ -37,7 +37,7 @@ class SqliteLog final : public LogStore {
                                                          const Clock* clock);
   ~SqliteLog() override { Close(); }
 
-  void Begin(const RequestRecord& record) override;
+  void Running(const RequestRecord& record) override;
   void Record(const RequestRecord& record) override;
   absl::StatusOr<LogPage> Page(const LogFilter& filter, std::size_t offset, std::size_t limit,
                                LogOrder order) override;
@@ -77,7 +77,7 @@ class SqliteLog final : public LogStore {
   /// Waits behind a failed write; ends early when the log is closed.
   void Rest();
   void PurgeByAge();
-  /// Notes the requests that have run for a while.
+  /// Notes the requests of which it was told that they run.
   void NoteRunning();
   /// The process before left `requests` behind.
   void TellOfInterrupted(std::size_t requests);
@@ -91,7 +91,7 @@ class SqliteLog final : public LogStore {
   std::uint64_t told_lost_ = 0;
   std::optional<std::chrono::steady_clock::time_point> told_at_;
   std::chrono::steady_clock::time_point next_purge_{};
-  std::chrono::steady_clock::time_point next_look_{};
+  std::chrono::steady_clock::time_point next_note_{};  ///< a pause behind a failure
 
   base::Mutex writer_mutex_;
   Writer writer_ HOTEL_GUARDED_BY(writer_mutex_);

@@ -44,6 +44,32 @@ std::string Attribute(const LogNote& note, const std::string& name) {
   return "";
 }
 
+TEST_CASE("request log: a request that runs for a second is told of once, a short one never") {
+  Harness h;
+  h.Demo({"u1"});
+  h.On("u1", Script::Chat("Good day")).On("u1", Script().Hang());
+  h.Ask();
+  h.Settle();
+  CHECK(h.log.running.empty());
+
+  Client early = h.Chat();
+  h.loop.Advance(milliseconds(900));
+  Client late = h.Chat();
+  CHECK(h.log.running.empty());
+  h.loop.Advance(milliseconds(1100));
+  REQUIRE_FALSE(h.log.running.empty());
+  CHECK(h.log.running[0].request_id == early.call->request_id());
+  CHECK(h.log.running[0].requested_model == "hotel/demo");
+  h.loop.Advance(seconds(5));
+  REQUIRE(h.log.running.size() == 2);
+  CHECK(h.log.running[1].request_id == late.call->request_id());
+  early.call->Cancel();
+  late.call->Cancel();
+  h.Settle();
+  CHECK(h.log.running.size() == 2);
+  CHECK(h.log.records.size() == 3);
+}
+
 }  // namespace
 
 TEST_CASE("seed 000 a failover is told as it happens: who failed, why, and the pause behind it") {

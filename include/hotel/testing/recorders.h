@@ -48,7 +48,9 @@ class RecordingEvents : public EventSink {
 
 class RecordingLog : public RequestLog {
  public:
+  void Running(const RequestRecord& record) override { running.push_back(record); }
   void Record(const RequestRecord& record) override { records.push_back(record); }
+  std::vector<RequestRecord> running;
   std::vector<RequestRecord> records;
 };
 

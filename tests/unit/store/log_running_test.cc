@@ -1,9 +1,11 @@
 // Requests that run for a while, and what is left of them when the process ends first.
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "hotel/log_store.h"
 
+#include "libhotel/store/running_requests.h"
 #include "tests/support/catch.h"
 #include "tests/unit/store/log_fixture.h"
 
@@ -13,18 +15,12 @@ using namespace hotel;
 using namespace hotel::store;
 using namespace std::chrono_literals;
 
-LogStoreOptions QuickOptions(const std::string& path) {
-  LogStoreOptions options = LogOptions(path);
-  options.note_after = 2ms;
-  return options;
-}
-
 std::string Noted(const std::string& path) {
   RawDatabase raw(path);
   return raw.Value("SELECT count(*) || '' FROM running_requests");
 }
 
-/// Asks until it is so; the writing thread looks every other millisecond.
+/// Asks until it is so.
 bool WaitNoted(const std::string& path, const std::string& count) {
   const auto until = std::chrono::steady_clock::now() + 10s;
   while (std::chrono::steady_clock::now() < until) {
@@ -39,9 +35,9 @@ TEST_CASE("request log: a request that runs for a while is noted until its row i
   TempDir dir;
   TestClock clock;
   const std::string path = dir.File("hotel.db");
-  auto log = Must(OpenLogStore(QuickOptions(path), &clock));
+  auto log = Must(OpenLogStore(LogOptions(path), &clock));
   RequestRecord record = RecordOf("long");
-  log->Begin(record);
+  log->Running(record);
   REQUIRE(WaitNoted(path, "1"));
   CHECK_FALSE(Must(log->Find("long")));
   log->Record(record);
@@ -51,19 +47,25 @@ TEST_CASE("request log: a request that runs for a while is noted until its row i
   CHECK(Must(log->Page({}, 0, 10)).total == 1);
 }
 
-TEST_CASE("request log: a request that ends at once is never noted") {
-  TempDir dir;
-  TestClock clock;
-  const std::string path = dir.File("hotel.db");
-  LogStoreOptions options = LogOptions(path);
-  options.note_after = 1h;
-  auto log = Must(OpenLogStore(std::move(options), &clock));
-  log->Begin(RecordOf("short"));
-  CHECK(Noted(path) == "0");
-  log->Record(RecordOf("short"));
-  REQUIRE(log->Flush(kLong));
-  CHECK(Noted(path) == "0");
-  CHECK(Must(log->Find("short")));
+TEST_CASE("request log: a request that ends before it is noted leaves no note") {
+  RunningRequests running;
+  running.Add(RecordOf("one"));
+  running.Add(RecordOf("two"));
+  running.Add(RecordOf("two"));
+  CHECK_FALSE(running.End("one"));
+  CHECK(running.HasNew());
+  const std::vector<LogRow> taken = running.TakeNew();
+  REQUIRE(taken.size() == 1);
+  CHECK(taken.front().text(LogRow::kRequestId) == "two");
+  CHECK_FALSE(running.HasNew());
+  running.PutBack(taken);
+  running.PutBack(taken);
+  CHECK(running.TakeNew().size() == 1);
+  CHECK_FALSE(running.HasNew());
+  CHECK(running.End("two"));
+  CHECK_FALSE(running.End("two"));
+  running.PutBack(taken);  // it has ended meanwhile
+  CHECK_FALSE(running.HasNew());
 }
 
 TEST_CASE("request log: what ran when the process ended gets its row at the next start") {
@@ -77,8 +79,8 @@ TEST_CASE("request log: what ran when the process ended gets its row at the next
   record.key_name = "dev";
   record.client_ip = "127.0.0.9";
   {
-    auto log = Must(OpenLogStore(QuickOptions(path), &clock));
-    log->Begin(record);
+    auto log = Must(OpenLogStore(LogOptions(path), &clock));
+    log->Running(record);
     REQUIRE(WaitNoted(path, "1"));
   }
   for (int start = 0; start < 2; ++start) {
