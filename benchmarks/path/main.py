@@ -75,6 +75,8 @@ def main():
                  "unguarded": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="unguarded",
                                              extra=plan.UNGUARDED),
                  "logged": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="logged", stored=True),
+                 "limited": systems.Hoteld(hoteld, sim, plan.BEHAVIOURS, name="limited", stored=True,
+                                           limited=True),
                  "unhedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="unhedged",
                                             second=plan.PROMPT),
                  "hedged": systems.Hoteld(hoteld, sim, ["ok", plan.SOMETIMES_SLOW], name="hedged",

@@ -59,8 +59,8 @@ class Plan:
         self.bench = bench
         self.direct, self.nginx, self.hoteld, self.keyed, self.portkey = (
             systems[name] for name in ("direct", "nginx", "hoteld", "hoteld+key", "portkey"))
-        self.unguarded, self.hedged, self.unhedged, self.logged = (
-            systems[name] for name in ("unguarded", "hedged", "unhedged", "logged"))
+        self.unguarded, self.hedged, self.unhedged, self.logged, self.limited = (
+            systems[name] for name in ("unguarded", "hedged", "unhedged", "logged", "limited"))
         self.quick = quick
         self.repeats = 1 if quick else 3
         self.rows = []
@@ -179,7 +179,7 @@ class Plan:
                  "cpu_us_per_frame"),
                 ("a request", "ok", ("-c", 8, "-t", 0.7 if self.quick else 3), None,
                  "cpu_us_per_request")):
-            systems = [self.unguarded, self.hoteld] + ([] if stream else [self.logged])
+            systems = [self.unguarded, self.hoteld] + ([] if stream else [self.logged, self.limited])
             runs = self.bench.run(f"guards, {what}", systems, 1 if self.quick else 5, behaviour,
                                   *arguments, stream=stream)
             with_all, without = runs.best("hoteld", path), runs.best("unguarded", path)
@@ -187,10 +187,11 @@ class Plan:
                       with_all / without)
             self.rows += [at_most(row, 1.15, "at most 1.15 x"),
                           none_failed(f"Probe and watchdog, {what}", runs)]
-        logged = runs.best("logged", path)
-        row = Row(f"Request log in the database, CPU of a request against none ({with_all:.1f} us)", "x",
-                  logged / with_all)
-        self.rows.append(at_most(row, 1.25, "at most 1.25 x"))
+        for system, what in (("logged", "Request log in the database"),
+                             ("limited", "Request log, a key with limits, prices")):
+            row = Row(f"{what}, CPU of a request against none ({with_all:.1f} us)", "x",
+                      runs.best(system, path) / with_all)
+            self.rows.append(at_most(row, 1.25, "at most 1.25 x"))
 
     def hedging(self):
         """First frames of a provider that is slow at times, alone and in a race."""

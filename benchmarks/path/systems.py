@@ -3,6 +3,7 @@
 Each is started on a port of its own in front of hotel-sim and stopped again. Standard library only.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -12,8 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 KEY = "vk-bench-0123456789abcdef"
+ADMIN_TOKEN = "admin-token-of-the-bench"
 
 
 def raise_file_limit():
@@ -143,9 +146,11 @@ class Hoteld(Program):
     """Two candidates a group; the first one serves."""
 
     def __init__(self, binary, sim, behaviours, key=False, name="hoteld", extra=(), second=None,
-                 stored=False):
+                 stored=False, limited=False):
         super().__init__(name)
-        self.stored = stored  # rows of requests in the database
+        self.stored = stored    # rows of requests in the database
+        self.limited = limited  # a key with limits, and models whose prices are known
+        key = key or limited
         self.binary = binary
         self.sim = sim
         self.groups = {behaviour: f"b{i}" for i, behaviour in enumerate(behaviours)}
@@ -168,10 +173,31 @@ class Hoteld(Program):
         for behaviour, group in self.groups.items():
             lines.append(f"  {group}: [first/{behaviour}, second/{self.second or behaviour}]")
         if self.key:
-            lines.append(f"virtual_keys: [{{name: bench, key: {KEY}}}]")
+            # Requests a second are left out: the highest limit of one key is below what is measured.
+            limits = ", rate_limit_tpm: 100000000, budget_usd: 100000" if self.limited else ""
+            lines.append(f"virtual_keys: [{{name: bench, key: {KEY}{limits}}}]")
         (self.work / "hotel.yaml").write_text("\n".join(lines) + "\n")
         return [self.binary, "--config", "hotel.yaml", "--data-dir", "data",
                 "--listen", f"127.0.0.1:{self.port}"]
+
+    def environment(self):
+        return {**os.environ, "ADMIN_TOKEN": ADMIN_TOKEN}
+
+    def start(self):
+        super().start()
+        if self.limited:
+            for model in self.api("GET", "/api/models"):
+                self.api("PATCH", f"/api/models/{model['id']}",
+                         {"input_price_per_million": 1, "output_price_per_million": 4})
+        return self
+
+    def api(self, method, path, body=None):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {ADMIN_TOKEN}", "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            return json.load(reply)
 
     def model(self, behaviour):
         return "hotel/" + self.groups[behaviour]
