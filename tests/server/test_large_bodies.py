@@ -143,7 +143,12 @@ class Reading(TestCase):
                 client.send(head(len(body)) + body)
             hoteld.signal(signal.SIGTERM)
             for client in clients:
-                self.assertIn(client.read_answer().status, (404, 503))
+                try:
+                    told = client.read_to_end()
+                except ConnectionError:
+                    told = b""
+                # On a loaded machine a body may be read for longer than is waited for the last answers.
+                self.assertIn(told[:13], (b"", b"HTTP/1.1 404 ", b"HTTP/1.1 503 "))
             self.assertEqual(hoteld.wait(), 0)
         finally:
             for client in clients:
