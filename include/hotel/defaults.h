@@ -57,9 +57,9 @@ struct AddressPolicy {
   std::vector<std::string> allowed_hosts;
 };
 
-/// Whether a provider may have this base URL: scheme, form, no user info, literal addresses in any
-/// spelling. Names are checked again on the resolved address at connect. InvalidArgument with a
-/// sentence that says what to do.
+/// Whether a provider may have this base URL: scheme, form, no user info, no fragment, no query but
+/// `?api-version=<version>`, literal addresses in any spelling. Names are checked again on the
+/// resolved address at connect. InvalidArgument with a sentence that says what to do.
 absl::Status CheckProviderUrl(const std::string& base_url, const AddressPolicy& policy);
 
 struct CurlOptions {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "libhotel/base/base_url.h"
 #include "libhotel/net/address_policy.h"
 #include "libhotel/net/curl_options.h"
 #include "libhotel/net/provider_url.h"
@@ -18,10 +19,24 @@
 
 namespace hotel {
 
+namespace {
+
+// A base URL: more is forbidden in one than in the URLs that requests are sent to.
+absl::StatusOr<net::ProviderUrl> ParseBaseUrl(const std::string& base_url) {
+  absl::StatusOr<net::ProviderUrl> url = net::ProviderUrl::Parse(base_url);
+  if (!url.ok()) return url.status();
+  if (const char* problem = base::BaseUrlProblem(base_url)) {
+    return absl::InvalidArgumentError(problem);
+  }
+  return url;
+}
+
+}  // namespace
+
 absl::Status CheckProviderUrl(const std::string& base_url, const AddressPolicy& policy) {
   const absl::StatusOr<net::AddressRules> rules = net::AddressRules::Create(policy);
   if (!rules.ok()) return rules.status();
-  const absl::StatusOr<net::ProviderUrl> url = net::ProviderUrl::Parse(base_url);
+  const absl::StatusOr<net::ProviderUrl> url = ParseBaseUrl(base_url);
   if (!url.ok()) return url.status();
   return rules->CheckUrl(*url);
 }
@@ -35,7 +50,7 @@ std::vector<ProviderProblem> CheckProvider(const ProviderSpec& spec, const Addre
   if (transport.unix_socket.empty()) {
     add("base_url", CheckProviderUrl(spec.base_url, policy));
   } else {
-    add("base_url", net::ProviderUrl::Parse(spec.base_url).status());
+    add("base_url", ParseBaseUrl(spec.base_url).status());
   }
   const absl::StatusOr<net::AddressRules> rules = net::AddressRules::Create(policy);
   if (!transport.ca_file.empty() && ::access(transport.ca_file.c_str(), R_OK) != 0) {

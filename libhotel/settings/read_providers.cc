@@ -16,6 +16,7 @@
 
 #include "hotel/failover_group.h"
 
+#include "libhotel/base/base_url.h"
 #include "libhotel/base/provider_types.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/settings/sections.h"
@@ -43,8 +44,8 @@ bool HasHost(std::string_view url, std::string_view scheme) noexcept {
   return !rest.empty() && rest.front() != '/' && rest.front() != '?' && rest.front() != '#';
 }
 
-// Scheme and presence only; the address policy judges the rest when the provider is stored. The URL
-// is not quoted: it may hold credentials, which is one of the things refused there.
+// Its form only; the address policy judges where it leads. The URL is not quoted: it may hold
+// credentials, which is one of the things refused.
 void ReadBaseUrl(Reader* reader, const Node& node, const std::string& path, bool allow_http,
                  ProviderSpec* spec) {
   std::optional<std::string> url = reader->NonEmpty(node, path, "the https:// URL of its API");
@@ -61,6 +62,10 @@ void ReadBaseUrl(Reader* reader, const Node& node, const std::string& path, bool
     reader->Error(
         node.line, path,
         "is no http(s) URL; write the address of its API, such as https://api.example.com/v1");
+    return;
+  }
+  if (const char* problem = base::BaseUrlProblem(*url)) {
+    reader->Error(node.line, path, problem);
     return;
   }
   while (url->back() == '/') url->pop_back();

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "libhotel/base/base_url.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/store/text_rules.h"
 
@@ -61,6 +62,9 @@ absl::StatusOr<ProviderSpec> NormalizeProvider(const ProviderSpec& spec) {
         CheckText("proxy", result.transport.proxy.Reveal(), 0, kMaxUrlBytes),
         CheckText("unix_socket", result.transport.unix_socket, 0, kMaxPathBytes)}) {
     if (!status.ok()) return status;
+  }
+  if (const char* problem = base::BaseUrlProblem(result.base_url)) {
+    return absl::InvalidArgumentError(fmt::format("base_url: {}", problem));
   }
   if (spec.max_in_flight < 0 || spec.max_in_flight > kMaxInFlight) {
     return absl::InvalidArgumentError(

@@ -285,7 +285,10 @@ std::vector<Route> ProviderRoutes() {
        CreateProvider,
        {},
        {{"name", T::kString, "1 to 100 bytes, unique with spaces as hyphens", true},
-        {"base_url", T::kString, "https unless server.allow_http_providers", true},
+        {"base_url", T::kString,
+         "https unless server.allow_http_providers; no `user:password@`, no query but "
+         "`?api-version=<version>`",
+         true},
         {"provider_type", T::kString, "one of the known types", true},
         {"api_key", T::kString,
          "stored encrypted; empty for an API that wants none; `custom` and the types of "

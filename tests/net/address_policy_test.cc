@@ -1,11 +1,14 @@
 #include "libhotel/net/address_policy.h"
 
 #include <string>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include "hotel/defaults.h"
+#include "hotel/failover_group.h"
+#include "hotel/provider_check.h"
 
 #include "tests/support/catch.h"
 
@@ -61,11 +64,30 @@ TEST_CASE("ordinary provider URLs pass") {
   const std::string url =
       GENERATE("https://api.openai.com/v1", "https://API.Example.COM/v1/",
                "https://api.example.com.:8443/v1", "https://8.8.8.8/v1",
-               "https://[2606:4700::1111]/v1", "http://api.example.com/v1?x=1",
+               "https://[2606:4700::1111]/v1", "http://api.example.com/v1?api-version=1",
                "https://localhost.example.com/v1beta/openai/", "https://host_name.example/v1",
                "https://172.32.0.1/", "https://[64:ff9b::8.8.8.8]/", "https://api.example.com/a@b");
   CAPTURE(url);
   CHECK(Check(url).ok());
+}
+
+TEST_CASE("F175 a base URL with a query that may hold a key, or with a fragment, is refused") {
+  const std::string url =
+      GENERATE("https://api.example.com/v1?api_key=hidden", "https://api.example.com/v1#hidden",
+               "https://api.example.com?api-version=1&key=hidden");
+  CAPTURE(url);
+  const absl::Status status = Check(url);
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.message().find("leave") != std::string::npos);
+  CHECK(status.message().find("hidden") == std::string::npos);
+  ProviderSpec spec;
+  spec.base_url = url;
+  spec.transport.unix_socket = "/run/model.sock";
+  AddressPolicy policy;
+  policy.allowed_hosts = {"unix:/run/model.sock"};
+  const std::vector<ProviderProblem> problems = CheckProvider(spec, policy);
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].field == "base_url");
 }
 
 TEST_CASE("URLs that are none are refused with a hint") {

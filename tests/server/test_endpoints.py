@@ -651,7 +651,7 @@ class Headers(TestCase):
             ("/v1/", "/v1/embeddings"),
             ("/api/v1", "/api/v1/embeddings"),
             ("/v1beta/openai/", "/v1beta/openai/embeddings"),
-            ("/v1?x=1", "/v1/embeddings?x=1"),
+            ("/v1?api-version=1", "/v1/embeddings?api-version=1"),
         ):
             hoteld = self.hoteld(config({"p1": root + base}))
             self.assertEqual(hoteld.request("POST", "/v1/embeddings", b'{"model":"p1/m"}').status, 200)

@@ -39,6 +39,22 @@ TEST_CASE("An unknown type is an error that lists the known ones (decisions 10)"
   CHECK(errors.find("zai-coding") != std::string::npos);
 }
 
+TEST_CASE("F175 a base_url that holds a key, or more than an address, is a load error") {
+  const auto errors = [](const std::string& url) {
+    return Errors("providers:\n  acme:\n    type: openai\n    base_url: \"" + url + "\"\n");
+  };
+  CHECK(errors("https://a.example/v1?api_key=sk-hidden") ==
+        "h.yaml:4: providers.acme.base_url: the URL holds a query (?...), of which only "
+        "?api-version=<version> may stand there; give the key as api_key and leave the rest out");
+  CHECK(errors("https://a.example/v1#sk-hidden") ==
+        "h.yaml:4: providers.acme.base_url: the URL holds a fragment (#...), which never goes to a "
+        "server; leave it out");
+  CHECK(errors("https://me:sk-hidden@a.example/v1") ==
+        "h.yaml:4: providers.acme.base_url: the URL holds user information (name@host); give the "
+        "key as api_key instead");
+  CHECK(errors("https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21").empty());
+}
+
 TEST_CASE("Provider names are 1 to 100 bytes without a slash") {
   CHECK(Errors(Provider(std::string(100, 'a'))).empty());
   CHECK(Errors(Provider("Acme Inc 2.0")).empty());

@@ -70,6 +70,10 @@ TEST_CASE("provider: what cannot be one is refused and nothing changes") {
   ProviderSpec spec = SpecOf("a");
   spec.base_url = "///";
   CHECK(refused(spec));
+  for (const char* url : {"https://a.test/v1?key=k", "https://a.test/#x", "https://k@a.test/v1"}) {
+    spec.base_url = url;
+    CHECK(refused(spec));
+  }
   spec = SpecOf("a");
   spec.type.clear();
   CHECK(refused(spec));
