@@ -139,6 +139,8 @@ absl::StatusOr<GroupRow> ApplyPatch(GroupRow row, const FailoverGroupPatch& patc
   if (patch.display_model.has_value()) {
     absl::StatusOr<std::string> name = NormalizeGroupName(*patch.display_model);
     if (!name.ok()) return name.status();
+    // The rules of auto groups are about the name their models share: a sync would delete this one.
+    if (*name != row.display_model) row.auto_created = false;
     row.display_model = *std::move(name);
   }
   if (patch.display_name.has_value()) row.display_name = *patch.display_name;

@@ -208,13 +208,17 @@ class Discovery(TestCase):
 
     # Groups.
 
+    def add(self, name, models, **fields):
+        """A provider of the API with a list; its path."""
+        url = self.upstream(Lister()).url
+        spec = {"name": name, "provider_type": "openai", "base_url": url, "api_key": "sk-%s-secret-0001" % name}
+        return "/api/providers/" + self.ok("POST", "/api/providers", dict(spec, models=models, **fields), 201)["id"]
+
     def fixed(self, *names):
         """Providers of the API with a list each; model ids by provider."""
         self.start([], enabled=False)
         for name, models in names:
-            url = self.upstream(Lister()).url
-            spec = {"name": name, "provider_type": "openai", "base_url": url, "api_key": "sk-%s-secret-0001" % name}
-            self.ok("POST", "/api/providers", dict(spec, models=models), 201)
+            self.add(name, models)
         return {
             name: {model_id: m["id"] for model_id, m in self.models(name).items()} for name, _ in names
         }
@@ -240,6 +244,23 @@ class Discovery(TestCase):
             },
         )
         self.assertEqual(self.groups(), {})
+
+    def test_a_renamed_auto_group_is_custom_and_stays(self):
+        self.fixed(("pine", ["z/m"]), ("q", ["m"]))
+        self.ok("POST", "/api/failover-groups/sync")
+        made = self.groups()["m"]
+        order = [e["model_uuid"] for e in reversed(made["entries"])]
+        path = "/api/failover-groups/" + made["id"]
+        renamed = self.ok("PUT", path, {"display_model": "Mine", "priority_order": order})
+        self.assertEqual((renamed["display_model"], renamed["auto_created"]), ("mine", False))
+        self.assertEqual(self.ok("POST", "/api/failover-groups/sync"), {"deleted_groups": None})
+        groups = self.groups()
+        self.assertEqual(sorted(groups), ["m", "mine"])
+        self.assertEqual([e["model_uuid"] for e in groups["mine"]["entries"]], order)
+        self.assertTrue(groups["m"]["auto_created"])
+        self.assertEqual(self.ask("hotel/mine").headers["x-hotel-provider"], "pine")
+        taken = "A failover group for 'm' already exists. Choose a different name."
+        self.refused(409, taken, "PUT", path, {"display_model": "m"})
 
     def test_custom_groups_are_never_adopted_and_heal(self):
         ids = self.fixed(("pine", ["m"]), ("q", ["m"]), ("r", ["m"]))

@@ -214,5 +214,44 @@ TEST_CASE("a group of the file is left on below two, one of an operator is not")
   CHECK(w.store->Snapshot()->FindGroup("made")->group_enabled);
 }
 
+TEST_CASE("an auto group that is renamed is the operator's from then on (seed 000, 6)") {
+  World w;
+  w.List(w.a, {Listed("m")});
+  w.List(w.b, {Listed("x/m")});
+  const FailoverGroup made = *w.store->Snapshot()->FindGroup("m");
+  REQUIRE(made.auto_created);
+  FailoverGroupPatch patch;
+  patch.display_model = "mine";
+  patch.priority_order = {made.entries[1].model_uuid, made.entries[0].model_uuid};
+  const FailoverGroup renamed = Must(w.store->Update(made.id, patch));
+  CHECK_FALSE(renamed.auto_created);
+
+  const GroupChanges changes = Must(w.store->SyncGroups());
+  CHECK(changes.deleted.empty());
+  const FailoverGroup* const kept = w.store->Snapshot()->FindGroup("mine");
+  REQUIRE(kept != nullptr);
+  CHECK(kept->id == made.id);
+  CHECK(kept->entries[0].model_uuid == made.entries[1].model_uuid);
+  // The name that the models share has an auto group again.
+  REQUIRE(changes.updated.size() == 1);
+  CHECK(changes.updated[0].display_model == "m");
+  const FailoverGroup* const fresh = w.store->Snapshot()->FindGroup("m");
+  REQUIRE(fresh != nullptr);
+  CHECK(fresh->auto_created);
+  CHECK(fresh->id != made.id);
+}
+
+TEST_CASE("an auto group that is given its own name again stays an auto group") {
+  World w;
+  w.List(w.a, {Listed("m")});
+  w.List(w.b, {Listed("m")});
+  FailoverGroupPatch patch;
+  patch.display_model = " M ";
+  patch.display_name = "The M";
+  const FailoverGroup group = Must(w.store->Update(w.store->Snapshot()->FindGroup("m")->id, patch));
+  CHECK(group.auto_created);
+  CHECK(group.display_name == "The M");
+}
+
 }  // namespace
 }  // namespace hotel::store
