@@ -9,8 +9,8 @@
 #include "hotel/failover_group.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/string_hash.h"
-#include "libhotel/base/strings.h"
 
 namespace hotel {
 namespace {
@@ -92,7 +92,7 @@ const Model* GroupSnapshot::FindModel(std::string_view provider_id,
 
 std::string BaseModelName(std::string_view model_id) {
   const std::size_t slash = model_id.rfind('/');
-  return base::Lower(slash == std::string_view::npos ? model_id : model_id.substr(slash + 1));
+  return base::LowerCase(slash == std::string_view::npos ? model_id : model_id.substr(slash + 1));
 }
 
 std::string RoutingName(std::string_view provider_name) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/route/lookup.h"
 #include "libhotel/wire/endpoints.h"
@@ -119,7 +120,7 @@ class RouteBuilder {
 
 Route ResolveGroup(const Wish& wish, const GroupSnapshot& snapshot, const Settings& settings,
                    const CircuitBreaker& breaker, TimePoint now) {
-  const std::string name = base::Lower(wish.name.substr(kGroupPrefix.size()));
+  const std::string name = base::LowerCase(wish.name.substr(kGroupPrefix.size()));
   Route route;
   const FailoverGroup* group = snapshot.FindGroup(name);
   if (group == nullptr) {
@@ -219,7 +220,7 @@ Route Resolve(const Wish& wish, const GroupSnapshot& snapshot, const Settings& s
   const std::size_t slash = wish.name.find('/');
   if (slash == std::string_view::npos || slash == 0) {
     Route route;
-    const std::string name = base::Lower(wish.name);
+    const std::string name = base::LowerCase(wish.name);
     route.refusal = decide::BadModelForm(
         snapshot.FindGroup(name) != nullptr ? std::string(kGroupPrefix) + name : "");
     return route;

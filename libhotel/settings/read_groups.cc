@@ -13,6 +13,7 @@
 
 #include "hotel/failover_group.h"
 
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/settings/sections.h"
 
@@ -98,7 +99,7 @@ std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
   std::map<std::string, int> seen;
   for (const Member* member : reader->Members(node, "failover_groups")) {
     const std::string path = Join("failover_groups", member->key);
-    std::string name = base::Lower(base::Trim(member->key));
+    std::string name = base::LowerCase(base::Trim(member->key));
     if (name.empty() || name.size() > kMaxGroupNameBytes || !IsCleanText(name)) {
       reader->Error(member->line, path,
                     "a group name has 1 to 128 bytes without control characters");

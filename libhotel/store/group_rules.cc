@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "libhotel/base/ids.h"
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "libhotel/store/group_rows.h"
 #include "libhotel/store/text_rules.h"
@@ -84,7 +85,7 @@ absl::StatusOr<std::string> NormalizeGroupName(std::string_view display_model) {
   const std::string_view trimmed = base::Trim(display_model);
   absl::Status status = CheckText("display_model", trimmed, 1, kMaxNameBytes);
   if (!status.ok()) return status;
-  return base::Lower(trimmed);
+  return base::LowerCase(trimmed);
 }
 
 absl::StatusOr<std::vector<std::string>> NormalizeIds(const std::vector<std::string>& ids,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "server/api/answers.h"
 
@@ -96,7 +97,7 @@ absl::StatusOr<std::map<std::string, std::int64_t>> GroupTokens(LogStore* log) {
   for (const UsageTotal& total : *totals) {
     if (!base::StartsWith(total.name, kPrefix)) continue;
     // hotel/GLM-4.6 and hotel/glm-4.6 are one group.
-    tokens[base::Lower(std::string_view(total.name).substr(kPrefix.size()))] += total.tokens;
+    tokens[base::LowerCase(std::string_view(total.name).substr(kPrefix.size()))] += total.tokens;
   }
   return tokens;
 }

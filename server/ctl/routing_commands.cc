@@ -4,6 +4,7 @@
 #include "hotel/failover_group.h"
 
 #include "libhotel/base/ids.h"
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "server/ctl/commands.h"
 #include "server/ctl/table.h"
@@ -91,7 +92,7 @@ absl::StatusOr<std::string> FindGroup(const Remote& remote, const std::string& n
   if (base::IsUuid(name)) return name;
   const auto answer = remote.Call("GET", "/api/failover-groups");
   if (!answer.ok()) return answer.status();
-  std::string wanted = base::Lower(name);
+  std::string wanted = base::LowerCase(name);
   if (base::StartsWith(wanted, "hotel/")) wanted.erase(0, 6);
   for (const Json& group : answer->value("groups", Json::array())) {
     if (Cell(group, "display_model") == wanted) return Cell(group, "id");

@@ -245,6 +245,16 @@ class Discovery(TestCase):
         )
         self.assertEqual(self.groups(), {})
 
+    def test_upper_and_lower_case_are_one_name_in_any_alphabet(self):
+        self.fixed(("pine", ["лаб/МОДЕЛЬ-Ü"]), ("q", ["модель-ü"]))
+        self.ok("POST", "/api/failover-groups/sync")
+        self.assertEqual(list(self.groups()), ["модель-ü"])
+        for name in ("hotel/Модель-ü", "hotel/модель-Ü"):
+            self.assertEqual(self.ask(name).status, 200)
+        wait_until(lambda: self.groups()["модель-ü"]["total_tokens"] == 4, "the tokens of both spellings")
+        path = "/api/failover-groups/" + self.groups()["модель-ü"]["id"]
+        self.assertTrue(self.ok("PUT", path, {"display_model": " МОДЕЛЬ-Ü "})["auto_created"])
+
     def test_a_renamed_auto_group_is_custom_and_stays(self):
         self.fixed(("pine", ["z/m"]), ("q", ["m"]))
         self.ok("POST", "/api/failover-groups/sync")

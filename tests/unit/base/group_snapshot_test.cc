@@ -73,6 +73,7 @@ TEST_CASE("The base name is the lower-cased part behind the last slash") {
   CHECK(BaseModelName("z-ai/GLM-4.6") == "glm-4.6");
   CHECK(BaseModelName("a/b/C") == "c");
   CHECK(BaseModelName("GPT-4o") == "gpt-4o");
+  CHECK(BaseModelName("lab/МОДЕЛЬ-Ü") == "модель-ü");
   CHECK(BaseModelName("a/").empty());
 }
 

@@ -49,6 +49,13 @@ TEST_CASE("create: the group is stored as given, name trimmed and lower-cased") 
   CHECK(Must(f.store->Get(created.id)).display_model == "glm-4.6");
 }
 
+TEST_CASE("create: names of any alphabet are lower-cased") {
+  Fixture f;
+  CHECK(Must(f.store->Create(GroupOf("ÜBER-МОДЕЛЬ", {f.models[0], f.models[1]}))).display_model ==
+        "über-модель");
+  CHECK_FALSE(f.CreateError(GroupOf("über-Модель", {f.models[0], f.models[1]})).empty());
+}
+
 TEST_CASE("create: every accepted change publishes a higher generation, old snapshots stay") {
   Fixture f;
   const auto old = f.store->Snapshot();
