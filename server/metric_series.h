@@ -63,7 +63,7 @@ class MetricSeries {
   class Pair {
     friend class MetricSeries;
     static constexpr std::size_t kClasses = 6;
-    static constexpr std::size_t kKinds = static_cast<std::size_t>(ErrorKind::kAuth) + 1;
+    static constexpr std::size_t kKinds = static_cast<std::size_t>(kLastErrorKind) + 1;
 
     std::string provider;  ///< as labels
     std::string model;

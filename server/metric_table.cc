@@ -81,7 +81,7 @@ std::string Bounds(const std::vector<double>& buckets) {
 
 std::string ErrorKinds() {
   std::string text = "`none`";
-  for (int kind = 1; kind <= static_cast<int>(ErrorKind::kAuth); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(kLastErrorKind); ++kind) {
     text += fmt::format(", `{}`", ErrorKindName(static_cast<ErrorKind>(kind)));
   }
   return text;

@@ -28,6 +28,9 @@ struct GateQuestion {
   WallTime wall{};
   /// False for what nobody can put a price on: the passthrough's calls have no model.
   bool priced = true;
+  /// False for what is answered without a model, such as their list: it counts as a request of the
+  /// key's rate and nothing else, and it does not wait for its turn.
+  bool served = true;
   /// Guesses how many tokens the request holds; asked for when somebody counts them.
   std::function<std::int64_t()> prompt_tokens;
   /// Guesses what it may cost, in billionths of a dollar, at the dearest model it may reach; 0 when
@@ -47,6 +50,7 @@ struct GateAnswer {
   int status = 429;
   std::string_view code;  ///< stable word; static storage
   std::string_view type;  ///< of the error; "" = that of the status; static storage
+  ErrorKind error_kind = ErrorKind::kAuth;  ///< in the record
   std::string message;
   HeaderList headers;  ///< Retry-After and X-RateLimit-*
 };

@@ -62,7 +62,7 @@ enum class Endpoint {
 const char* EndpointName(Endpoint endpoint) noexcept;
 
 /// Why a request or an attempt ended badly. The closed list of `error_kind` words that request
-/// records and metrics use (facts g); `kNone` means it did not.
+/// records and metrics use (facts g, and two for the limits of callers); `kNone` means it did not.
 enum class ErrorKind {
   kNone,
   kClientDisconnect,        ///< the caller left or cancelled
@@ -78,7 +78,10 @@ enum class ErrorKind {
   kInternal,                ///< the gateway itself: shutdown, lost key
   kValidation,              ///< the request could not be understood or names nothing
   kAuth,                    ///< the caller may not do this
+  kRateLimit,               ///< the caller has had its requests or tokens of the moment
+  kBudget,                  ///< the caller has spent its money of the period
 };
+inline constexpr ErrorKind kLastErrorKind = ErrorKind::kBudget;
 
 /// The lower-case wire word of a kind (`provider_timeout`); "" for kNone. Static storage.
 const char* ErrorKindName(ErrorKind kind) noexcept;

@@ -36,6 +36,10 @@ const char* ErrorKindName(ErrorKind kind) noexcept {
       return "validation";
     case ErrorKind::kAuth:
       return "auth";
+    case ErrorKind::kRateLimit:
+      return "rate_limit";
+    case ErrorKind::kBudget:
+      return "budget";
   }
   return "";
 }

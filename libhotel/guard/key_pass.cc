@@ -24,8 +24,9 @@ using decide::KeyDecision;
 using decide::KeyHold;
 using decide::KeyLimit;
 
-GateAnswer Refused(int status, ErrorCode code, std::string message) {
+GateAnswer Refused(int status, ErrorKind kind, ErrorCode code, std::string message) {
   GateAnswer answer;
+  answer.error_kind = kind;
   answer.kind = GateAnswer::Kind::kRefuse;
   answer.status = status;
   answer.code = decide::ErrorCodeWord(code);
@@ -43,7 +44,8 @@ GateAnswer AnswerOf(const KeyDecision& decision) {
   }
   switch (decision.limit) {
     case KeyLimit::kTokens: {
-      answer = Refused(429, ErrorCode::kTokenRateLimitExceeded, "token rate limit exceeded");
+      answer = Refused(429, ErrorKind::kRateLimit, ErrorCode::kTokenRateLimitExceeded,
+                       "token rate limit exceeded");
       // The bucket counts by the second, the limit is one of minutes.
       const double per_minute = decision.rate.burst;
       answer.headers = LimitHeaders(per_minute, decision.rate.burst, decision.available, "key",
@@ -51,13 +53,14 @@ GateAnswer AnswerOf(const KeyDecision& decision) {
       return answer;
     }
     case KeyLimit::kBudget:
-      answer = Refused(429, ErrorCode::kBudgetExceeded,
+      answer = Refused(429, ErrorKind::kBudget, ErrorCode::kBudgetExceeded,
                        "the budget of this virtual key is spent for the running period");
       answer.type = "insufficient_quota";
       answer.headers = {RetryAfter(decision.retry_after)};
       return answer;
     default:
-      answer = Refused(429, ErrorCode::kRateLimitExceeded, "rate limit exceeded");
+      answer =
+          Refused(429, ErrorKind::kRateLimit, ErrorCode::kRateLimitExceeded, "rate limit exceeded");
       answer.headers = LimitHeaders(decision.rate.per_second, decision.rate.burst,
                                     decision.available, "key", decision.retry_after);
       return answer;
@@ -96,11 +99,16 @@ class KeyPass final : public GatePass {
   }
 
   GateAnswer Ask(const GateQuestion& question) override {
-    const decide::KeyPolicy policy =
+    decide::KeyPolicy policy =
         decide::PolicyOf(key_->spec.limits, question.settings->global.client_limits);
+    if (!question.served) {
+      policy.tokens = {};
+      policy.has_budget = false;
+      policy.max_wait = {};
+    }
     // Nothing of it would be charged, so that no budget would hold.
     if (policy.has_budget && !question.priced) {
-      return Refused(403, ErrorCode::kBudgetNeedsPrice,
+      return Refused(403, ErrorKind::kAuth, ErrorCode::kBudgetNeedsPrice,
                      "this virtual key has a budget, and what goes through /p/ has no price; use "
                      "an endpoint under /v1");
     }
@@ -138,7 +146,7 @@ class KeyPass final : public GatePass {
 class ClosedPass final : public GatePass {
  public:
   GateAnswer Ask(const GateQuestion&) override {
-    return Refused(401, ErrorCode::kInvalidVirtualKey, "invalid virtual key");
+    return Refused(401, ErrorKind::kAuth, ErrorCode::kInvalidVirtualKey, "invalid virtual key");
   }
   void Settle(const RequestRecord&, TimePoint, WallTime) override {}
 };

@@ -12,6 +12,8 @@ std::optional<decide::Outcome> OutcomeOf(const AttemptRecord& attempt) {
     case ErrorKind::kInternal:
     case ErrorKind::kValidation:
     case ErrorKind::kAuth:
+    case ErrorKind::kRateLimit:
+    case ErrorKind::kBudget:
       return std::nullopt;
     case ErrorKind::kProviderError:
     case ErrorKind::kProviderModelGone:

@@ -38,7 +38,7 @@ void CallState::RefuseAtGate(const GateAnswer& answer) {
   sink_->OnBody(answer.type.empty()
                     ? wire::ErrorBody(dialect, answer.status, answer.code, answer.message)
                     : wire::ErrorBodyOfType(dialect, answer.type, answer.code, answer.message));
-  Complete({true, ErrorKind::kAuth}, answer.status, answer.message, nullptr);
+  Complete({true, answer.error_kind}, answer.status, answer.message, nullptr);
 }
 
 }  // namespace hotel::route

@@ -44,6 +44,7 @@ class ScriptedGate final : public RequestGate {
         answer.kind = GateAnswer::Kind::kRefuse;
         answer.code = "budget_exceeded";
         answer.type = "insufficient_quota";
+        answer.error_kind = ErrorKind::kBudget;
         answer.message = "spent";
         answer.headers = {{"retry-after", "7"}};
       }
@@ -106,7 +107,7 @@ TEST_CASE("decisions 7 a refusal at the gate is an answer and a record like any 
   CHECK(client.body() == ErrorBody("spent", "insufficient_quota", "budget_exceeded"));
   CHECK(h.record().requested_model == "hotel/demo");
   CHECK(h.record().status == 429);
-  CHECK(h.record().error_kind == ErrorKind::kAuth);
+  CHECK(h.record().error_kind == ErrorKind::kBudget);
   CHECK(h.Calls("u1") == 0);
   // Bad requests are counted like good ones.
   gate.refuse = false;

@@ -171,6 +171,9 @@ TEST_CASE("Every error kind has its own word, and only kNone has none") {
         "provider_quota_exhausted");
   CHECK(std::string(hotel::ErrorKindName(ErrorKind::kFailoverTimeout)) == "failover_timeout");
   CHECK(std::string(hotel::ErrorKindName(ErrorKind::kAuth)) == "auth");
+  CHECK(std::string(hotel::ErrorKindName(ErrorKind::kRateLimit)) == "rate_limit");
+  CHECK(std::string(hotel::ErrorKindName(ErrorKind::kBudget)) == "budget");
+  CHECK(hotel::kLastErrorKind == ErrorKind::kBudget);
 }
 
 }  // namespace

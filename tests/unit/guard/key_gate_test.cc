@@ -160,6 +160,7 @@ TEST_CASE("decisions 7 without a price to go by only what is in flight is oversp
   CHECK(refused.kind == GateAnswer::Kind::kRefuse);
   CHECK(refused.code == "budget_exceeded");
   CHECK(refused.type == "insufficient_quota");
+  CHECK(refused.error_kind == ErrorKind::kBudget);
 }
 
 TEST_CASE("decisions 7 sixty-four threads with cheap and dear requests overspend one of them") {
@@ -258,7 +259,34 @@ TEST_CASE("a key that is deleted while its request is on the way is refused") {
   w.keys.Clear();
   const auto pass = w.gate->Arrive("k1");
   REQUIRE(pass != nullptr);
-  CHECK(pass->Ask(w.Question()).status == 401);
+  const GateAnswer refused = pass->Ask(w.Question());
+  CHECK(refused.status == 401);
+  CHECK(refused.error_kind == ErrorKind::kAuth);
+}
+
+TEST_CASE("facts o the list of models counts in the rate of a key and in nothing else") {
+  KeyLimits limits = Budget(0);
+  limits.rps = 1;
+  limits.burst = 2;
+  limits.tpm = 1;
+  World w(limits);
+  const auto list = [&w] {
+    GateQuestion question = w.Question(1000, 1000);
+    question.served = false;
+    return w.gate->Arrive("k1")->Ask(question);
+  };
+  CHECK(list().kind == GateAnswer::Kind::kEnter);
+  CHECK(list().kind == GateAnswer::Kind::kEnter);
+  // It does not wait for its turn, and what is refused takes nothing.
+  for (int i = 0; i < 3; ++i) {
+    const GateAnswer refused = list();
+    REQUIRE(refused.kind == GateAnswer::Kind::kRefuse);
+    CHECK(refused.code == "rate_limit_exceeded");
+    CHECK(FindHeader(refused.headers, "Retry-After") == "1");
+  }
+  w.now += std::chrono::seconds(1);
+  CHECK(list().kind == GateAnswer::Kind::kEnter);
+  CHECK(w.gate->Usage("k1").requests == 0);
 }
 
 TEST_CASE("facts o a refusal says how much there is and when to come back") {
@@ -274,6 +302,7 @@ TEST_CASE("facts o a refusal says how much there is and when to come back") {
   REQUIRE(refused.kind == GateAnswer::Kind::kRefuse);
   CHECK(refused.status == 429);
   CHECK(refused.message == "rate limit exceeded");
+  CHECK(refused.error_kind == ErrorKind::kRateLimit);
   CHECK(FindHeader(refused.headers, "Retry-After") == "1");
   CHECK(FindHeader(refused.headers, "X-RateLimit-Limit") == "2");
   CHECK(FindHeader(refused.headers, "X-RateLimit-Remaining") == "0");

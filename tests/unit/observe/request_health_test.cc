@@ -39,8 +39,9 @@ TEST_CASE("R82 what an attempt says about its provider") {
     CHECK(outcome->error);
     CHECK(outcome->text == ErrorKindName(kind));
   }
-  for (const ErrorKind kind : {ErrorKind::kClientDisconnect, ErrorKind::kHedgeSuperseded,
-                               ErrorKind::kInternal, ErrorKind::kValidation, ErrorKind::kAuth}) {
+  for (const ErrorKind kind :
+       {ErrorKind::kClientDisconnect, ErrorKind::kHedgeSuperseded, ErrorKind::kInternal,
+        ErrorKind::kValidation, ErrorKind::kAuth, ErrorKind::kRateLimit, ErrorKind::kBudget}) {
     INFO(ErrorKindName(kind));
     CHECK_FALSE(OutcomeOf(AttemptOf(kind)));
   }
