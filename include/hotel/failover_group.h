@@ -32,7 +32,7 @@ enum class KeyState {
 /// One upstream service. Immutable once published in a snapshot.
 struct Provider {
   std::string id;    ///< UUID
-  std::string name;  ///< as the operator wrote it, 1-100 bytes
+  std::string name;  ///< as the operator wrote it, 1-100 characters
   std::string
       routing_name;      ///< `name` with spaces as hyphens; unique; the part before the first '/'
   std::string type;      ///< one of the known provider types, e.g. "openai", "anthropic"
@@ -92,7 +92,7 @@ struct Model {
   bool disabled_manually = false;  ///< by SetModelEnabled, not by a list that no longer names it
   WallTime created_at{};
   std::string name;                    ///< what its provider calls it; "" = it does not say
-  std::string display_name;            ///< an operator's label, up to 128 bytes; "" = none
+  std::string display_name;            ///< an operator's label, up to 128 characters; "" = none
   std::string owned_by;                ///< as listed; "" = not said
   std::int64_t context_length = 0;     ///< tokens; 0 = unknown
   std::int64_t max_output_tokens = 0;  ///< 0 = unknown
@@ -123,9 +123,9 @@ struct GroupEntry {
 /// One logical model backed by an ordered list of models, reached as `hotel/<display_model>`.
 struct FailoverGroup {
   std::string id;                   ///< UUID
-  std::string display_model;        ///< unique, lower-case, 1-128 bytes
-  std::string display_name;         ///< label, up to 128 bytes, may be empty
-  std::string description;          ///< up to 500 bytes, may be empty
+  std::string display_model;        ///< unique, lower-case, 1-128 characters
+  std::string display_name;         ///< label, up to 128 characters, may be empty
+  std::string description;          ///< up to 500 characters, may be empty
   std::vector<GroupEntry> entries;  ///< priority order, no model twice
   bool group_enabled = true;
   bool auto_created = false;
@@ -251,7 +251,7 @@ struct ProviderPatch {
 /// A partial update: only the fields that hold a value change.
 struct ModelPatch {
   std::optional<bool> enabled;                    ///< by an operator, see Model::disabled_manually
-  std::optional<std::string> display_name;        ///< 1-128 bytes
+  std::optional<std::string> display_name;        ///< 1-128 characters
   std::optional<std::int64_t> context_length;     ///< 256-2000000; a listing that says it wins
   std::optional<std::int64_t> max_output_tokens;  ///< 1-128000; a listing that says it wins
   /// Prices as an operator knows them; a listing does not change them. nullopt inside = unknown.

@@ -46,7 +46,7 @@ struct KeyLimits {
 
 /// What an operator decides about a key.
 struct KeySpec {
-  std::string name;     ///< 1-100 bytes, unique, none of kReservedKeyNames
+  std::string name;     ///< 1-100 characters, unique, none of kReservedKeyNames
   bool enabled = true;  ///< false: as if it were not known
   KeyLimits limits;
 };

@@ -52,6 +52,12 @@ std::size_t Utf8Length(std::string_view text) noexcept {
   return length;
 }
 
+std::size_t CountCharacters(std::string_view text) noexcept {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return count;
+}
+
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) noexcept {
   if (text.size() <= max_bytes) return text;
   std::size_t end = max_bytes;

@@ -60,6 +60,9 @@ constexpr bool StartsWith(std::string_view text, std::string_view prefix) noexce
 /// (overlong forms, surrogates and values above U+10FFFF are).
 std::size_t Utf8Length(std::string_view text) noexcept;
 
+/// Unicode code points in UTF-8 text; of other bytes those that continue no sequence.
+std::size_t CountCharacters(std::string_view text) noexcept;
+
 /// The longest prefix of at most `max_bytes` that does not end inside a UTF-8 sequence.
 std::string_view TruncateUtf8(std::string_view text, std::size_t max_bytes) noexcept;
 

@@ -15,7 +15,7 @@ namespace hotel::decide {
 namespace {
 
 constexpr std::size_t kFloor = 2;
-constexpr std::size_t kMostNameBytes = 128;
+constexpr std::size_t kMostName = 128;
 constexpr std::size_t kMostMembers = 1000;
 constexpr const char* kNeedTwo = "(need 2+ for failover)";
 
@@ -25,7 +25,7 @@ bool IsOn(const GroupState& group, const std::string& id) {
 }
 
 bool IsGroupName(std::string_view name) {
-  return !name.empty() && name.size() <= kMostNameBytes && base::Trim(name) == name &&
+  return !name.empty() && base::CountCharacters(name) <= kMostName && base::Trim(name) == name &&
          std::none_of(name.begin(), name.end(), base::IsAsciiControl);
 }
 

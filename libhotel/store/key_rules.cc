@@ -34,7 +34,7 @@ absl::StatusOr<KeySpec> NormalizeKey(KeySpec spec) {
   spec.name = base::Trim(spec.name);
   KeyLimits& limits = spec.limits;
   for (const absl::Status& status :
-       {CheckText("name", spec.name, 1, kMaxName),
+       {CheckCharacters("name", spec.name, 1, kMaxName),
         CheckRange("rate_limit_rps", limits.rps, 0, 10000, "the global limit"),
         CheckRange("rate_limit_burst", limits.burst, 1, 10000, "the global limit"),
         CheckRange("rate_limit_tpm", limits.tpm, 1, 100000000, "the global limit")}) {

@@ -23,7 +23,7 @@
 namespace hotel::store {
 namespace {
 
-constexpr std::size_t kMostLabelBytes = 128;
+constexpr std::size_t kMostLabel = 128;
 constexpr double kMostDollars = 1000;
 
 absl::Status ModelNotFound() { return absl::NotFoundError("model not found"); }
@@ -43,7 +43,7 @@ absl::Status CheckPrice(std::string_view name, const std::optional<std::optional
 absl::Status CheckPatch(const ModelPatch& patch) {
   absl::Status status;
   if (patch.display_name) {
-    status = CheckText("display_name", base::Trim(*patch.display_name), 1, kMostLabelBytes);
+    status = CheckCharacters("display_name", base::Trim(*patch.display_name), 1, kMostLabel);
   }
   if (status.ok()) status = CheckTokens("context_length", patch.context_length, 256, 2'000'000);
   if (status.ok()) status = CheckTokens("max_output_tokens", patch.max_output_tokens, 1, 128'000);

@@ -17,6 +17,11 @@ enum class Lines { kOne, kMany };
 absl::Status CheckText(std::string_view what, std::string_view text, std::size_t min,
                        std::size_t max, Lines lines = Lines::kOne);
 
+/// The same for text that people read: `min` and `max` count Unicode code points. Nothing longer
+/// than four bytes for each of them is looked at.
+absl::Status CheckCharacters(std::string_view what, std::string_view text, std::size_t min,
+                             std::size_t max, Lines lines = Lines::kOne);
+
 /// A caller's value as an error message may repeat it: cut to a length that fits a line.
 std::string Quoted(std::string_view value);
 

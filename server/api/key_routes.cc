@@ -218,8 +218,8 @@ Reply DeleteKey(const Context& context, const Call& call) {
 std::vector<Field> KeyFields(bool create) {
   using T = FieldType;
   return {
-      {"name", T::kString, "1 to 100 bytes, unique; chat, arena, completions and admin are taken",
-       create},
+      {"name", T::kString,
+       "1 to 100 characters, unique; chat, arena, completions and admin are taken", create},
       {"enabled", T::kBool, "off: the key is not known from the next request on"},
       {"rate_limit_rps", T::kInteger,
        "requests a second, 0 to 10000; 0: not limited, null: the global limit", false, true},
