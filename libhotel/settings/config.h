@@ -59,6 +59,7 @@ struct ServerConfig {
 
 /// A key clients present to the sidecar.
 struct VirtualKeySpec {
+  int line = 0;  ///< where it begins
   std::string name;
   Secret key;
   KeyLimits limits;  ///< without providers

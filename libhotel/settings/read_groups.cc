@@ -20,7 +20,7 @@
 namespace hotel::settings {
 namespace {
 
-constexpr std::size_t kMaxGroupNameBytes = 128;
+constexpr std::size_t kMaxGroupName = 128;
 
 std::vector<std::string> ProviderNames(const ProviderSection& providers) {
   std::vector<std::string> names;
@@ -100,9 +100,9 @@ std::vector<GroupSpec> ReadGroups(Reader* reader, const Node& node,
   for (const Member* member : reader->Members(node, "failover_groups")) {
     const std::string path = Join("failover_groups", member->key);
     std::string name = base::LowerCase(base::Trim(member->key));
-    if (name.empty() || name.size() > kMaxGroupNameBytes || !IsCleanText(name)) {
+    if (name.empty() || base::CountCharacters(name) > kMaxGroupName || !IsCleanText(name)) {
       reader->Error(member->line, path,
-                    "a group name has 1 to 128 bytes without control characters");
+                    "a group name has 1 to 128 characters and no control characters");
       continue;
     }
     // Requests are matched in lower case, so names that differ in case only are one name.

@@ -23,7 +23,7 @@
 namespace hotel::settings {
 namespace {
 
-constexpr std::size_t kMaxKeyNameBytes = 100;
+constexpr std::size_t kMaxKeyName = 100;
 constexpr std::size_t kMaxKeyBytes = 1024;
 
 /// In billionths of a dollar.
@@ -47,9 +47,9 @@ struct KeySection {
   std::optional<std::string> ReadName(const Node& node, const std::string& path) {
     std::optional<std::string> name = reader->NonEmpty(node, path, "a name for the key");
     if (!name) return std::nullopt;
-    if (name->size() > kMaxKeyNameBytes || !IsCleanText(*name)) {
+    if (base::CountCharacters(*name) > kMaxKeyName || !IsCleanText(*name)) {
       reader->Error(node.line, path,
-                    "is not a name; write 1 to 100 bytes without control characters");
+                    "is not a name; write 1 to 100 characters and no control characters");
       return std::nullopt;
     }
     const std::string lower = base::Lower(*name);
@@ -176,6 +176,7 @@ struct KeySection {
     bool has_name = false;
     bool has_value = false;
     VirtualKeySpec spec;
+    spec.line = node.line;
     const Member* period = nullptr;
     for (const Member* member : reader->Members(node, path)) {
       if (member->key == "name") {

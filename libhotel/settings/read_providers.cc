@@ -24,13 +24,14 @@
 namespace hotel::settings {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 100;
+constexpr std::size_t kMaxName = 100;
 constexpr std::size_t kMaxModelBytes = 256;
 constexpr int kMaxInFlight = 10000;
 
 // What is wrong with a provider name, "" if nothing.
 std::string NameProblem(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes) return "a provider name has 1 to 100 bytes";
+  if (name.empty() || base::CountCharacters(name) > kMaxName)
+    return "a provider name has 1 to 100 characters";
   if (name.find('/') != std::string_view::npos) {
     return "a provider name holds no '/': it ends at the first one in <provider>/<model>";
   }

@@ -25,14 +25,14 @@ namespace hotel::store {
 namespace {
 
 constexpr std::size_t kFloor = 2;
-constexpr std::size_t kMaxNameBytes = 128;
-constexpr std::size_t kMaxLabelBytes = 128;
-constexpr std::size_t kMaxDescriptionBytes = 500;
+constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxLabel = 128;
+constexpr std::size_t kMaxDescription = 500;
 
 absl::Status CheckLabels(const GroupRow& row) {
-  absl::Status status = CheckText("display_name", row.display_name, 0, kMaxLabelBytes);
+  absl::Status status = CheckCharacters("display_name", row.display_name, 0, kMaxLabel);
   if (!status.ok()) return status;
-  return CheckText("description", row.description, 0, kMaxDescriptionBytes, Lines::kMany);
+  return CheckCharacters("description", row.description, 0, kMaxDescription, Lines::kMany);
 }
 
 /// Members whose model, provider and toggle are on.
@@ -83,7 +83,7 @@ absl::Status SetToggles(GroupRow& row, const std::vector<std::pair<std::string, 
 
 absl::StatusOr<std::string> NormalizeGroupName(std::string_view display_model) {
   const std::string_view trimmed = base::Trim(display_model);
-  absl::Status status = CheckText("display_model", trimmed, 1, kMaxNameBytes);
+  absl::Status status = CheckCharacters("display_model", trimmed, 1, kMaxName);
   if (!status.ok()) return status;
   return base::LowerCase(trimmed);
 }

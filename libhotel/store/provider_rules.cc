@@ -20,7 +20,7 @@
 namespace hotel::store {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 100;
+constexpr std::size_t kMaxName = 100;
 constexpr std::size_t kMaxTypeBytes = 64;
 constexpr std::size_t kMaxUrlBytes = 500;
 constexpr std::size_t kMaxPathBytes = 4096;
@@ -30,7 +30,7 @@ constexpr std::size_t kMaxModels = 10000;
 constexpr int kMaxInFlight = 10000;
 
 absl::Status CheckName(std::string_view name) {
-  absl::Status status = CheckText("provider name", name, 1, kMaxNameBytes);
+  absl::Status status = CheckCharacters("provider name", name, 1, kMaxName);
   if (!status.ok()) return status;
   if (name.find('/') != std::string_view::npos) {
     return absl::InvalidArgumentError(fmt::format(

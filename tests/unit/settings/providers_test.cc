@@ -13,6 +13,12 @@ std::string Provider(const std::string& name, const std::string& more = "") {
   return "providers:\n  " + name + ":\n    type: openai\n    base_url: https://a.example\n" + more;
 }
 
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 TEST_CASE("A provider needs a type and a URL") {
   CHECK(Errors("providers:\n  acme: {}\n  other:\n") ==
         "h.yaml:2: providers.acme: has no type; write type: openai, or the type it speaks\n"
@@ -55,11 +61,15 @@ TEST_CASE("F175 a base_url that holds a key, or more than an address, is a load 
   CHECK(errors("https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21").empty());
 }
 
-TEST_CASE("Provider names are 1 to 100 bytes without a slash") {
+TEST_CASE("Provider names are 1 to 100 characters without a slash") {
   CHECK(Errors(Provider(std::string(100, 'a'))).empty());
   CHECK(Errors(Provider("Acme Inc 2.0")).empty());
-  CHECK(Errors(Provider(std::string(101, 'a'))).find("has 1 to 100 bytes") != std::string::npos);
-  CHECK(Errors(Provider("''")).find("has 1 to 100 bytes") != std::string::npos);
+  CHECK(Errors(Provider(std::string(101, 'a'))).find("has 1 to 100 characters") !=
+        std::string::npos);
+  CHECK(Errors(Provider(Repeated("\xC3\xA9", 100))).empty());
+  CHECK(Errors(Provider(Repeated("\xC3\xA9", 101))).find("has 1 to 100 characters") !=
+        std::string::npos);
+  CHECK(Errors(Provider("''")).find("has 1 to 100 characters") != std::string::npos);
   CHECK(Errors(Provider("a/b")).find("holds no '/'") != std::string::npos);
   CHECK(Errors(Provider("\"a\\tb\"")).find("no control characters") != std::string::npos);
   CHECK(Errors(Provider("' a'")).find("outer spaces") != std::string::npos);
@@ -194,11 +204,16 @@ TEST_CASE("A group holds a model once and has at least one") {
   CHECK(Errors(Acme("failover_groups: {g: [acme/m]}\n")).empty());
 }
 
-TEST_CASE("Group names are 1 to 128 bytes and do not differ by case") {
+TEST_CASE("Group names are 1 to 128 characters and do not differ by case") {
   CHECK(Errors(Acme("failover_groups: {" + std::string(128, 'g') + ": [acme/m]}\n")).empty());
   CHECK(Errors(Acme("failover_groups: {" + std::string(129, 'g') + ": [acme/m]}\n"))
-            .find("has 1 to 128 bytes") != std::string::npos);
-  CHECK(Errors(Acme("failover_groups: {' ': [acme/m]}\n")).find("has 1 to 128 bytes") !=
+            .find("has 1 to 128 characters") != std::string::npos);
+  CHECK(Errors(Acme("failover_groups: {" + Repeated("\xF0\x9F\x8F\xA8", 128) + ": [acme/m]}\n"))
+            .empty());
+  CHECK_FALSE(
+      Errors(Acme("failover_groups: {" + Repeated("\xF0\x9F\x8F\xA8", 129) + ": [acme/m]}\n"))
+          .empty());
+  CHECK(Errors(Acme("failover_groups: {' ': [acme/m]}\n")).find("has 1 to 128 characters") !=
         std::string::npos);
   CHECK(Errors(Acme("failover_groups:\n  glm: [acme/m]\n  GLM: [acme/m]\n")) ==
         "h.yaml:7: failover_groups.GLM: is the same group as the one in line 6; names do not "
