@@ -22,25 +22,25 @@ absl::StatusOr<std::unique_ptr<Keys>> Keys::Open(const std::string& database, co
 
 absl::Status Keys::ApplyFile(const std::vector<settings::VirtualKeySpec>& keys,
                              const GroupSnapshot& providers) {
-  std::vector<FileKey> file;
+  std::vector<FileKey> entries;
   for (const settings::VirtualKeySpec& key : keys) {
-    FileKey entry{{key.name, true, key.limits}, key.key};
+    FileKey entry{{key.name, true, key.limits}, key.key, key.place};
     if (key.allowed_providers) {
       std::vector<std::string> ids;
       for (const std::string& name : *key.allowed_providers) {
         const auto provider = providers.FindProvider(name);
         if (provider == nullptr) {
           return absl::InvalidArgumentError(
-              fmt::format("virtual_keys: \"{}\" allows the provider \"{}\", which is not known",
+              fmt::format("{}: \"{}\" allows the provider \"{}\", which is not known", entry.place,
                           key.name, name));
         }
         ids.push_back(provider->id);
       }
       entry.spec.limits.providers = std::make_shared<const std::vector<std::string>>(ids);
     }
-    file.push_back(std::move(entry));
+    entries.push_back(std::move(entry));
   }
-  return store_->ApplyFile(file);
+  return store_->ApplyFile(entries);
 }
 
 const VirtualKey* Keys::Find(const KeySnapshot& keys, const HeaderList& headers) {

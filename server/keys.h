@@ -33,6 +33,7 @@ class Keys {
   KeyGate& gate() noexcept { return *gate_; }
 
   /// Brings the stored keys in line with those of the file. Every provider they name must be there.
+  /// An error says which line of the file it is about.
   absl::Status ApplyFile(const std::vector<settings::VirtualKeySpec>& keys,
                          const GroupSnapshot& providers);
 

@@ -48,6 +48,8 @@ class KeySnapshot {
 struct FileKey {
   KeySpec spec;
   Secret key;
+  /// Where it stands, for the message when it cannot be taken: "hotel.yaml:12: virtual_keys[0]".
+  std::string place{};
 };
 
 struct NewKey {
@@ -83,7 +85,8 @@ class KeyStore {
 
   /// Makes the keys of the file be there as they are described, under the ids that keys of these
   /// names have; what they used stays. Keys that came from a file and are not in it any more are
-  /// switched off and can be changed again.
+  /// switched off and can be changed again. An error begins with the place of its key, if it has
+  /// one.
   virtual absl::Status ApplyFile(const std::vector<FileKey>& keys) = 0;
 
   /// What every key has used so far, by id, as it was written last.

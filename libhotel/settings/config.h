@@ -59,7 +59,7 @@ struct ServerConfig {
 
 /// A key clients present to the sidecar.
 struct VirtualKeySpec {
-  int line = 0;  ///< where it begins
+  std::string place{};  ///< "FILE:LINE: path", for what others find wrong with it
   std::string name;
   Secret key;
   KeyLimits limits;  ///< without providers

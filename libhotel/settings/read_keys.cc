@@ -176,7 +176,7 @@ struct KeySection {
     bool has_name = false;
     bool has_value = false;
     VirtualKeySpec spec;
-    spec.line = node.line;
+    spec.place = reader->Place(node.line, path);
     const Member* period = nullptr;
     for (const Member* member : reader->Members(node, path)) {
       if (member->key == "name") {

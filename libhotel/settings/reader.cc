@@ -71,6 +71,10 @@ std::string Join(std::string_view path, std::size_t index) {
   return fmt::format("{}[{}]", path, index);
 }
 
+std::string Reader::Place(int line, std::string_view path) const {
+  return fmt::format("{}:{}: {}", file_, line, path);
+}
+
 void Reader::Error(int line, std::string path, std::string message) {
   if (errors_.size() >= kMaxConfigErrors - 1) {
     ++left_out_;

@@ -51,6 +51,8 @@ class Reader {
 
   void Error(int line, std::string path, std::string message);
   void Warn(int line, std::string path, std::string message);
+  /// `FILE:LINE: path`.
+  std::string Place(int line, std::string_view path) const;
   /// About a variable of the environment, not about the file.
   void EnvError(std::string_view variable, std::string message);
   void EnvWarn(std::string_view variable, std::string message);

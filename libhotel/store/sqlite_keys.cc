@@ -215,9 +215,12 @@ absl::Status SqliteKeys::ApplyFile(const std::vector<FileKey>& keys) {
     for (const FileKey& key : keys) {
       const absl::StatusOr<Keys> rows = ReadKeyRows(connection);
       if (!rows.ok()) return rows.status();
-      if (absl::Status status = ApplyFileKey(connection, *rows, key, now); !status.ok()) {
-        return status;
+      const absl::Status status = ApplyFileKey(connection, *rows, key, now);
+      if (!status.ok() && !key.place.empty()) {
+        return absl::Status(status.code(),
+                            fmt::format("{}: {}", key.place, std::string(status.message())));
       }
+      if (!status.ok()) return status;
     }
     return absl::OkStatus();
   });

@@ -316,6 +316,7 @@ TEST_CASE("Virtual keys may be limited where they stand") {
       "  - {name: b, key: k2}\n");
   REQUIRE(read.errors.empty());
   const VirtualKeySpec& a = read.config.virtual_keys[0];
+  CHECK(a.place == "h.yaml:3: virtual_keys[0]");
   CHECK(a.limits.rps == 0);
   CHECK(a.limits.burst == 3);
   CHECK(a.limits.tpm == 5000);
@@ -323,6 +324,7 @@ TEST_CASE("Virtual keys may be limited where they stand") {
   CHECK(a.limits.budget.amount == 12 * KeyBudget::kDollar + KeyBudget::kDollar / 2);
   CHECK(a.limits.budget.period == BudgetPeriod::kWeek);
   const VirtualKeySpec& b = read.config.virtual_keys[1];
+  CHECK(b.place == "h.yaml:5: virtual_keys[1]");
   CHECK_FALSE(b.limits.rps.has_value());
   CHECK_FALSE(b.limits.has_budget);
   CHECK_FALSE(b.allowed_providers.has_value());

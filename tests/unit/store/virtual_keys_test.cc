@@ -41,7 +41,29 @@ FileKey InFile(const std::string& name, const std::string& key) {
   return {Named(name), Secret(key)};
 }
 
+/// What is wrong with a file that has this key in line 12.
+std::string Problem(World& w, const std::string& name, const std::string& key) {
+  FileKey entry = InFile(name, key);
+  entry.place = "hotel.yaml:12: virtual_keys[1]";
+  return std::string(w.keys->ApplyFile({InFile("first", "key-first"), entry}).message());
+}
+
 }  // namespace
+
+TEST_CASE("contract: a key of the file that cannot be taken is named by its line") {
+  World w;
+  const auto made = w.keys->Create(Named("app"));
+  REQUIRE(made.ok());
+  const std::string place = "hotel.yaml:12: virtual_keys[1]: ";
+  CHECK(Problem(w, "other", made->key.Reveal()) ==
+        place + "virtual key 'other': the same key is stored as 'app'; delete one of them");
+  CHECK(w.keys->Snapshot()->keys().size() == 1);  // nothing of the file was taken
+  // A key that is called otherwise from now on, like one that was made over the API.
+  REQUIRE(w.keys->ApplyFile({InFile("dev", "key-dev")}).ok());
+  CHECK(Problem(w, "app", "key-dev") == place + "a virtual key named 'app' already exists");
+  CHECK(Problem(w, "Admin", "key-admin") ==
+        place + "virtual key 'Admin': the name 'Admin' is reserved; choose another");
+}
 
 TEST_CASE("facts o a key is sk- and 32 hex digits, kept as a digest and a preview") {
   World w;
