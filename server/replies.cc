@@ -45,6 +45,14 @@ Reply MethodNotAllowedReply(wire::Dialect dialect, std::string_view allow) {
   return reply;
 }
 
+Reply GateReply(wire::Dialect dialect, const GateAnswer& answer) {
+  Reply reply{answer.status,
+              {{"content-type", "application/json"}, {"x-hotel-request-id", base::NewRequestId()}},
+              wire::ErrorBody(dialect, answer.status, answer.code, answer.message)};
+  reply.headers.insert(reply.headers.end(), answer.headers.begin(), answer.headers.end());
+  return reply;
+}
+
 Reply ModelsReply(const std::vector<ModelListing>& models, long long created) {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& model : models) {

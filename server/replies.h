@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hotel/request_gate.h"
 #include "hotel/router.h"
 
 #include "libhotel/decide/error_codes.h"
@@ -33,6 +34,9 @@ Reply InvalidKeyReply(wire::Dialect dialect);
 
 /// 405 with Allow.
 Reply MethodNotAllowedReply(wire::Dialect dialect, std::string_view allow);
+
+/// What a gate refuses with.
+Reply GateReply(wire::Dialect dialect, const GateAnswer& answer);
 
 /// The list of GET /v1/models. `created`: seconds since the epoch, for every row.
 Reply ModelsReply(const std::vector<ModelListing>& models, long long created);

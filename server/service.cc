@@ -210,9 +210,27 @@ void Service::AddPlainRoutes() {
                  {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}},
                  metrics_->Page(hotel_.load(), log_, &refused_)};
   });
-  plain_.Get(std::string(kModels), [this](const Request&) {
-    return ModelsReply(hotel_.load()->router().Models(), started_);
-  });
+  plain_.Get(std::string(kModels), [this](const Request& request) { return ListModels(request); });
+}
+
+Reply Service::ListModels(const Request& request) const {
+  const wire::Dialect dialect = ErrorDialect(kModels);
+  RouteRequest caller;
+  if (!SetCaller(request, &caller)) return InvalidKeyReply(dialect);
+  Hotel* const hotel = hotel_.load();
+  // A pass that is dropped leaves what was taken of the key's rate.
+  if (const auto pass = keys_->gate().Arrive(caller.key_id)) {
+    const auto settings = hotel->settings().Current();
+    GateQuestion question;
+    question.settings = settings.get();
+    question.now = std::chrono::steady_clock::now();
+    question.wall =
+        std::chrono::time_point_cast<WallTime::duration>(std::chrono::system_clock::now());
+    question.served = false;
+    const GateAnswer answer = pass->Ask(question);
+    if (answer.kind != GateAnswer::Kind::kEnter) return GateReply(dialect, answer);
+  }
+  return ModelsReply(hotel->router().Models(caller.allowed_providers.get()), started_);
 }
 
 Reply Service::OnError(const RequestError& error, std::string_view path) {

@@ -138,8 +138,9 @@ class Router {
   virtual std::unique_ptr<Call> Start(RouteRequest request, std::shared_ptr<StreamSink> sink) = 0;
 
   /// What a client may name: models of enabled providers, then enabled groups with at least one
-  /// reachable entry (facts i).
-  virtual std::vector<ModelListing> Models() const = 0;
+  /// reachable entry (facts i). Of providers whose ids `allowed` does not hold nothing is shown;
+  /// null = all are allowed.
+  virtual std::vector<ModelListing> Models(const std::vector<std::string>* allowed) const = 0;
 
   /// Requests that have started and not ended.
   virtual std::size_t active_calls() const noexcept = 0;

@@ -16,12 +16,18 @@ std::size_t PickFirst(const VirtualModelSpec&, bool) { return 0; }
 }  // namespace
 
 std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const VirtualRoutes& virtuals,
-                                     const Inventory* inventory) {
+                                     const Inventory* inventory,
+                                     const std::vector<std::string>* allowed) {
   std::vector<ModelListing> list;
+  Wish wish;
+  wish.allowed = allowed;
+  const auto shown = [&](const Provider& provider) {
+    return wish.Allows(provider) && !IsLeftOut(inventory, provider);
+  };
   for (const Model& model : snapshot.models()) {
     const auto provider = snapshot.FindProviderById(model.provider_id);
     if (!model.enabled || provider == nullptr || !provider->enabled) continue;
-    if (IsLeftOut(inventory, *provider)) continue;
+    if (!shown(*provider)) continue;
     list.push_back({provider->routing_name + "/" + model.model_id, provider->routing_name,
                     provider->routing_name});
   }
@@ -29,7 +35,7 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const Virtua
     if (!group.group_enabled) continue;
     for (const GroupEntry& entry : group.entries) {
       const Routable member = FindRoutable(entry, snapshot);
-      if (member.provider == nullptr || IsLeftOut(inventory, *member.provider)) continue;
+      if (member.provider == nullptr || !shown(*member.provider)) continue;
       list.push_back({std::string(kGroupPrefix) + group.display_model, "hotel",
                       member.provider->routing_name});
       break;
@@ -39,7 +45,7 @@ std::vector<ModelListing> ListModels(const GroupSnapshot& snapshot, const Virtua
     for (const std::string& name :
          base::ExpandVirtualModel(virtuals.models, spec.source, PickFirst)) {
       const Named target = FindNamed(name, snapshot);
-      if (target.provider == nullptr || IsLeftOut(inventory, *target.provider)) continue;
+      if (target.provider == nullptr || !shown(*target.provider)) continue;
       list.push_back({spec.source, "hotel", target.provider->routing_name});
       break;
     }

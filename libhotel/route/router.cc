@@ -193,8 +193,8 @@ class StandardRouter final : public Router {
     return handle;
   }
 
-  std::vector<ModelListing> Models() const override {
-    return route::ListModels(*deps_.groups->Snapshot(), parts_->virtuals, deps_.inventory);
+  std::vector<ModelListing> Models(const std::vector<std::string>* allowed) const override {
+    return route::ListModels(*deps_.groups->Snapshot(), parts_->virtuals, deps_.inventory, allowed);
   }
 
   std::size_t active_calls() const noexcept override { return table_->active(); }

@@ -233,7 +233,7 @@ TEST_CASE("facts i: the models a client may name") {
   REQUIRE(h.store->Update(GroupId(h, "off"), off).ok());
   REQUIRE(h.store->SetModelEnabled(ModelId(h, "u1", "m"), false).ok());
   Lines rows;
-  for (const ModelListing& row : h.router->Models()) {
+  for (const ModelListing& row : h.router->Models(nullptr)) {
     rows.push_back(row.id + " " + row.owned_by + " " + row.provider);
   }
   std::sort(rows.begin(), rows.end() - 1);

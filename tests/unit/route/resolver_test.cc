@@ -237,13 +237,29 @@ TEST_CASE("the model list has enabled models, then groups somebody can reach") {
   const std::string dark = w.AddModel("dark", "x");
   w.AddGroup("unreachable", {dark});
   w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
   std::vector<std::string> ids;
   for (const ModelListing& row : list) ids.push_back(row.id);
   CHECK(ids == std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6",
                                         "hotel/glm-4.6"});
   CHECK(list.back().owned_by == "hotel");
   CHECK(list.back().provider == "a");
+}
+
+TEST_CASE("facts i the model list is what the key may call") {
+  World w = Three();
+  w.AddGroup("of-a", {"m-a-z-ai/glm-4.6"});
+  w.Virtual({{"chat", VirtualModelSpec::Strategy::kFailover, {{"a/one", "", 1}, {"b/two", "", 1}}},
+             {"mine", VirtualModelSpec::Strategy::kFailover, {{"a/one", "", 1}}}});
+  const std::vector<std::string> allowed = {"id-b"};
+  w.allowed = &allowed;
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
+  std::vector<std::string> ids;
+  for (const ModelListing& row : list) ids.push_back(row.id);
+  CHECK(ids == std::vector<std::string>{"b/glm-4.6", "hotel/glm-4.6", "chat"});
+  // Described by the first one that it may call.
+  CHECK(list[1].provider == "b");
+  CHECK(list[2].provider == "b");
 }
 
 namespace {
@@ -295,7 +311,7 @@ TEST_CASE("B6 a virtual model covers a real name, its own name as a target is th
 TEST_CASE("virtual models that lead somewhere stand at the end of the model list") {
   World w = Three();
   w.Virtual({Chat(kRoundRobin), {"nowhere", kFailover, {{"nobody/x"}}}});
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
   CHECK(list.back().id == "resilient-chat");
   CHECK(list.back().provider == "a");
 }
@@ -378,7 +394,7 @@ TEST_CASE("R86 what is stale is not listed") {
   w.AddGroup("only-a", {"m-a-m"});
   LeftOut one({"id-a"});
   w.inventory = &one;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory);
+  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
   REQUIRE(list.size() == 2);
   CHECK(list[0].id == "b/m");
   CHECK(list[1].id == "hotel/g");
