@@ -67,6 +67,25 @@ std::size_t SchemeLength(std::string_view text) noexcept {
   return 0;
 }
 
+struct KeyPlace {
+  std::size_t begin;
+  std::size_t length;
+};
+
+// The first credential from `at` on; at the end, of no length, when there is none.
+KeyPlace FindKey(std::string_view text, std::size_t at) noexcept {
+  for (; at < text.size(); ++at) {
+    // Keys begin at the start of a word.
+    if (at != 0 && IsAsciiAlnum(text[at - 1])) continue;
+    const std::string_view rest = text.substr(at);
+    if (const std::size_t scheme = SchemeLength(rest); scheme > 0) {
+      return {at + scheme, KeyRun(rest.substr(scheme))};
+    }
+    if (const std::size_t key = KeyLength(rest); key > 0) return {at, key};
+  }
+  return {text.size(), 0};
+}
+
 std::string JsonEscaped(std::string_view text, bool escape_slash) {
   std::string result;
   for (const char c : text) {
@@ -160,26 +179,16 @@ std::string ReplaceAll(std::string_view text, std::string_view what) {
 std::string RedactKeys(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  std::size_t at = 0;
-  while (at < text.size()) {
-    // Keys begin at the start of a word.
-    if (at == 0 || !IsAsciiAlnum(text[at - 1])) {
-      const std::string_view rest = text.substr(at);
-      if (const std::size_t scheme = SchemeLength(rest); scheme > 0) {
-        result.append(rest.substr(0, scheme)).append(kRedacted);
-        at += scheme + KeyRun(rest.substr(scheme));
-        continue;
-      }
-      if (const std::size_t key = KeyLength(rest); key > 0) {
-        result.append(kRedacted);
-        at += key;
-        continue;
-      }
-    }
-    result += text[at++];
+  for (std::size_t at = 0; at < text.size();) {
+    const KeyPlace key = FindKey(text, at);
+    result.append(text.substr(at, key.begin - at));
+    if (key.length > 0) result.append(kRedacted);
+    at = key.begin + key.length;
   }
   return result;
 }
+
+bool HoldsKey(std::string_view text) noexcept { return FindKey(text, 0).length > 0; }
 
 std::vector<std::string> SecretSpellings(std::string_view secret) {
   std::vector<std::string> spellings = {std::string(secret), JsonEscaped(secret, false),

@@ -15,6 +15,9 @@ inline constexpr std::string_view kRedacted = "[REDACTED]";
 /// `gsk_`, `AIza`, `xai-`, ...), and whatever follows `Bearer ` or `Basic `. Linear in the text.
 std::string RedactKeys(std::string_view text);
 
+/// Whether RedactKeys would change it. Allocates nothing.
+bool HoldsKey(std::string_view text) noexcept;
+
 /// RedactKeys, and every occurrence of `secret` in plain, JSON-escaped or percent-encoded spelling.
 /// A secret under 4 bytes is not searched for: it would match by chance all over.
 std::string Redact(std::string_view text, std::string_view secret);

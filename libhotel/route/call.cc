@@ -37,7 +37,7 @@ bool CallState::idle() const noexcept {
 void CallState::Begin() {
   if (finished()) return;
   if (peek_.ok()) {
-    record_.requested_model = peek_->model;
+    NoteModel();
     record_.streaming = peek_->stream;
   }
   settings_ = deps_.settings->Current();

@@ -134,6 +134,8 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   void TellSkip(const Candidate& candidate, std::string_view why);
   void TellFailover();
   std::optional<TokenUsage> UsageOf(const Attempt& attempt);
+  void NoteModel();
+  void HideKey();
   std::int64_t PromptEstimate();
   std::int64_t CostEstimate();
   void AddCost(AttemptRecord* record);
@@ -176,6 +178,7 @@ class CallState final : public AttemptOwner, public std::enable_shared_from_this
   std::optional<std::int64_t> prompt_estimate_;
   TimePoint failed_at_{};
   bool failure_untold_ = false;  // the last record's attempt failed, and nobody was asked since
+  bool names_key_ = false;       // the request has something like a key for a model
   RequestRecord record_;
 };
 

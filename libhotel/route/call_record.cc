@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "libhotel/base/redact.h"
 #include "libhotel/decide/cost_guess.h"
 #include "libhotel/decide/token_cost.h"
 #include "libhotel/route/call.h"
@@ -62,6 +63,19 @@ void CallState::TellFailover() {
        "",
        "failover backoff",
        {{"backoff", fmt::format("{}ms", span)}, {"attempt", std::int64_t{failed.attempt + 2}}}});
+}
+
+/// Some clients put their key where the name of a model belongs.
+void CallState::NoteModel() {
+  names_key_ = base::HoldsKey(peek_->model);
+  record_.requested_model = names_key_ ? base::RedactKeys(peek_->model) : peek_->model;
+}
+
+/// What came of such a name is hidden like the name.
+void CallState::HideKey() {
+  record_.error_message = base::RedactKeys(record_.error_message);
+  record_.resolved_model = base::RedactKeys(record_.resolved_model);
+  for (AttemptRecord& attempt : record_.attempts) attempt.model = base::RedactKeys(attempt.model);
 }
 
 /// Guessed from the text in the request; forms hold no text to speak of.
@@ -157,6 +171,7 @@ void CallState::Complete(const AnswerEnd& end, int status, std::string message,
   std::stable_sort(
       record_.attempts.begin(), record_.attempts.end(),
       [](const AttemptRecord& a, const AttemptRecord& b) { return a.attempt < b.attempt; });
+  if (names_key_) HideKey();
   ExplainFinish();
   if (pass_ != nullptr) pass_->Settle(record_, deps_.loop->Now(), deps_.clock->WallNow());
   pass_.reset();

@@ -123,8 +123,9 @@ class Api(KeyCase):
         self.make(name="taken")
         path = "/api/virtual-keys"
         for body, text in (
-            ({"name": ""}, "name must have 1 to 100 bytes"),
-            ({"name": "x" * 101}, "name must have 1 to 100 bytes"),
+            ({"name": ""}, "name must have 1 to 100 characters"),
+            ({"name": "x" * 101}, "name must have 1 to 100 characters"),
+            ({"name": "é" * 101}, "name must have 1 to 100 characters"),
             ({"name": "Admin"}, "the name 'Admin' is reserved; choose another"),
             ({"name": "a", "rate_limit_rps": -1}, "rate_limit_rps is 0 to 10000, or null for the global limit"),
             ({"name": "a", "rate_limit_burst": 0}, "rate_limit_burst is 1 to 10000, or null for the global limit"),
@@ -140,8 +141,9 @@ class Api(KeyCase):
             ({"name": "a", "budget_period": "day"}, "budget_period needs budget_usd beside it"),
         ):
             self.refused(400, text, "POST", path, body)
+        self.assertEqual(self.make(name="é" * 100)["name"], "é" * 100)
         self.refused(409, "a virtual key named 'taken' already exists", "POST", path, {"name": "taken"})
-        self.assertEqual([key["name"] for key in self.ok("GET", path)], ["dev", "taken"])
+        self.assertEqual([key["name"] for key in self.ok("GET", path)], ["dev", "taken", "é" * 100])
 
     def test_keys_of_the_file_are_read_only_and_keep_what_they_used(self):
         self.start_group(using(30, 12, cached=10, reasoning=2))
@@ -171,6 +173,25 @@ class Api(KeyCase):
         self.assertEqual(self.ask(own).status, 200)
         gone = self.row(file_key)
         self.assertEqual((gone["enabled"], gone["read_only"], gone["tokens_used"]), (False, False, 42))
+
+    def test_a_key_of_the_file_that_cannot_be_taken_stops_the_start_with_its_line(self):
+        gate = self.start_group(chat())
+        own = self.make()
+        with open(gate.config, encoding="utf-8") as file:
+            text = file.read()
+        gate.stop()
+        line = text[: text.index("virtual_keys:")].count("\n") + 1
+        for keys, at, problem in (
+            ("virtual_keys:\n  - {name: other, key: %s}\n" % own["key"], 1,
+             "virtual_keys[0]: virtual key 'other': the same key is stored as 'app'; delete one of them"),
+            ("virtual_keys:\n  - {name: x, key: key-x}\n  - {name: app, key: %s}\n" % KEY, 2,
+             "virtual_keys[1]: a virtual key named 'app' already exists"),
+            ("virtual_keys:\n  - {name: x, key: key-x, allowed_providers: [nobody]}\n", 1,
+             'virtual_keys[0]: "x" allows the provider "nobody", which is not known'),
+        ):
+            stopped = self.hoteld(text[: text.index("virtual_keys:")] + keys, data_dir=gate.data_dir, wait=False)
+            self.assertNotEqual(stopped.wait(), 0)
+            self.assertIn("%s:%d: %s" % (stopped.config, line + at, problem), stopped.stderr())
 
     def test_F177_every_wrong_key_gets_the_same_answer(self):
         self.start_group(chat())
@@ -204,6 +225,27 @@ class Api(KeyCase):
             with open(name, "rb") as file:
                 self.assertNotIn(key["key"].encode(), file.read(), name)
         self.assertNotIn(key["key"].encode(), self.gate.stdout)
+
+
+class Secrets(KeyCase):
+    def test_a_key_for_a_model_is_in_no_row(self):
+        self.start_group(chat())
+        provider = self.add_provider("open", self.upstreams[0].url, autodiscovery_enabled=False)["name"]
+        secret = "sk-0123456789abcdef0123"
+        asked = [secret, "hotel/" + secret, "p1/" + secret, provider + "/" + secret, "hotel/demo"]
+        for model in asked:
+            self.ask(KEY, model=model)
+        self.ask(KEY, model=provider + "/" + secret, stream=True)
+        wait_until(lambda: self.ok("GET", "/api/logs")["total"] == len(asked) + 1, "the rows are written")
+        rows = self.ok("GET", "/api/logs")["entries"]
+        self.assertEqual(sorted(row["model_id"] for row in rows), sorted([
+            "[REDACTED]", "hotel/[REDACTED]", "p1/[REDACTED]", "open/[REDACTED]", "open/[REDACTED]", "hotel/demo"]))
+        self.assertNotIn(secret, json.dumps(rows))
+        self.gate.stop()
+        names = [os.path.join(self.gate.data_dir, name) for name in os.listdir(self.gate.data_dir)]
+        for name in names + [self.gate.stderr_path]:
+            with open(name, "rb") as file:
+                self.assertNotIn(secret.encode(), file.read(), name)
 
 
 class Limits(KeyCase):
@@ -243,7 +285,7 @@ class Limits(KeyCase):
         wait_until(lambda: self.ok("GET", "/api/logs")["total"] == 5 * len(keys) + 1, "the rows are written")
         row = next(r for r in self.ok("GET", "/api/logs")["entries"] if r["status_code"] == 429)
         name = keys[-1]["name"]
-        self.assertEqual((row["error_kind"], row["virtual_key_name"], row["model_id"]), ("auth", name, "hotel/demo"))
+        self.assertEqual((row["error_kind"], row["virtual_key_name"], row["model_id"]), ("rate_limit", name, "hotel/demo"))
         # Switched off and on again.
         self.settings(rate_limit_enabled=False)
         self.assertEqual([self.ask(keys[-1]).status for _ in range(5)], [200] * 5)
@@ -395,6 +437,39 @@ class Limits(KeyCase):
         self.assertEqual(self.upstreams[0].seen, [])
         self.put(key, budget_usd=None, budget_period=None)
         self.assertEqual(self.ask(key, path="/p/p1/chat/completions").status, 200)
+
+    def test_facts_i_the_list_of_models_is_what_the_key_may_call(self):
+        self.start_group(chat("one"), chat("two"))
+        key = self.make(allowed_providers=["p2"])
+
+        def models(key):
+            secret = key if isinstance(key, str) else key["key"]
+            return self.gate.request("GET", "/v1/models", headers={"Authorization": "Bearer " + secret})
+
+        everything = {"p1/model-p1", "p2/model-p2", "hotel/demo"}
+        self.assertEqual({m["id"] for m in models(KEY).json()["data"]}, everything)
+        listed = models(key).json()["data"]
+        self.assertEqual([(m["id"], m["provider"]) for m in listed], [("p2/model-p2", "p2"), ("hotel/demo", "p2")])
+        self.put(key, allowed_providers=[self.add_provider("third")["id"]])
+        self.assertEqual(models(key).json()["data"], [])
+        self.put(key, allowed_providers=None)
+        self.assertEqual({m["id"] for m in models(key).json()["data"]}, everything)
+
+        # It counts in the requests a second, also when the budget is spent.
+        fresh = iter(range(100))
+
+        def limited():
+            return self.make(name="limited%d" % next(fresh), rate_limit_rps=1, rate_limit_burst=2, budget_usd=0)
+
+        def three():
+            key = limited()
+            return [models(key) for _ in range(3)]
+
+        answers = self.within_a_second(lambda: None, three)
+        self.assertEqual([a.status for a in answers], [200, 200, 429])
+        self.assertEqual(answers[2].error["code"], "rate_limit_exceeded")
+        self.assertEqual(answers[2].headers["x-ratelimit-scope"], "key")
+        self.assertEqual(models("sk-unknown").status, 401)
 
     def test_allowed_providers(self):
         self.start_group(chat("one"), chat("two"))

@@ -22,6 +22,21 @@ TEST_CASE("Credentials behind an authorization scheme are masked") {
   CHECK(RedactKeys("Basic dXNlcjpwYXNzd29yZA==") == "Basic [REDACTED]");
 }
 
+TEST_CASE("Whether there is a key in it can be asked beforehand") {
+  for (const std::string_view text : {"sk-abcdefgh12345", "acme/sk-abcdefgh12345",
+                                      "hotel/x Bearer abcdef123", "key: gsk_0123456789"}) {
+    INFO(text);
+    CHECK(HoldsKey(text));
+    CHECK(RedactKeys(text) != text);
+  }
+  for (const std::string_view text :
+       {"", "hotel/glm-4.6", "acme/z-ai/glm-4.6", "risk-assessment-model", "sk-learn", "basic"}) {
+    INFO(text);
+    CHECK_FALSE(HoldsKey(text));
+    CHECK(RedactKeys(text) == text);
+  }
+}
+
 TEST_CASE("Ordinary words stay") {
   for (const char* text : {"Rate limit exceeded for sk-lab", "a basic question", "Bearer of news",
                            "task-force-one-hundred", "model glm-4.6 is overloaded", "sk-", ""}) {
