@@ -3,9 +3,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -97,6 +99,7 @@ class Sidecar {
   /// Tells load balancers to send nothing more, while what they still send is served.
   void LetGo();
 
+  const TimePoint started_ = std::chrono::steady_clock::now();
   const CommandLine line_;
   const settings::Config config_;
   Log log_;
@@ -212,6 +215,9 @@ void Sidecar::Serve() {
   api_context_.key_gate = &stores_.keys().gate();
   api_context_.app_log = &log_.lines();
   api_context_.health = &health_;
+  std::error_code none;
+  api_context_.system = {front_->address(), std::filesystem::absolute(stores_.dir(), none).string(),
+                         started_};
   api_->Open(&api_context_);
   service_.Open(hotel_.get());
   log_.Info(

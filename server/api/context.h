@@ -10,6 +10,7 @@
 #include "hotel/key_store.h"
 #include "hotel/log_store.h"
 #include "hotel/request_gate.h"
+#include "hotel/types.h"
 
 #include "libhotel/observe/request_health.h"
 #include "server/app_log.h"
@@ -23,6 +24,13 @@ struct FileOwned {
   std::set<std::string> groups;     ///< display_model
 };
 
+/// What a sidecar says about itself.
+struct SystemFacts {
+  std::string listen;    ///< "127.0.0.1:8081"
+  std::string data_dir;  ///< absolute
+  TimePoint started{};
+};
+
 /// Valid as long as requests are served. All of it is thread-safe or immutable.
 struct Context {
   Hotel* hotel = nullptr;
@@ -33,6 +41,7 @@ struct Context {
   const observe::RequestHealth* health = nullptr;
   FileOwned file;
   AddressPolicy addresses;
+  SystemFacts system;
 };
 
 }  // namespace hotel::server::api

@@ -90,6 +90,7 @@ std::vector<Route> SettingRoutes();
 std::vector<Route> LogRoutes();
 std::vector<Route> StatsRoutes();
 std::vector<Route> StatusRoutes();
+std::vector<Route> SystemRoutes();
 std::vector<Route> AppLogRoutes();
 std::vector<Route> EventRoutes();
 std::vector<Route> DocumentRoutes();

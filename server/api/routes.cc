@@ -34,7 +34,7 @@ const std::vector<Route>& Routes() {
     auto* rows = new std::vector<Route>;
     for (const auto family : {CircuitRoutes, StatusRoutes, DiscoveryRoutes, GroupRoutes,
                               ProviderRoutes, ModelRoutes, KeyRoutes, SettingRoutes, AppLogRoutes,
-                              LogRoutes, StatsRoutes, EventRoutes, DocumentRoutes}) {
+                              LogRoutes, StatsRoutes, SystemRoutes, EventRoutes, DocumentRoutes}) {
       for (Route& row : family()) rows->push_back(std::move(row));
     }
     return rows;

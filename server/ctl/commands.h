@@ -41,6 +41,7 @@ void AddDiscover(CLI::App* app, Command* chosen);
 void AddModels(CLI::App* app, Command* chosen);
 void AddKeys(CLI::App* app, Command* chosen);
 void AddStats(CLI::App* app, Command* chosen);
+void AddStatus(CLI::App* app, Command* chosen);
 void AddLines(CLI::App* app, Command* chosen);
 
 /// A member of an answer as a cell: strings bare, null and absent as "-".

@@ -68,10 +68,11 @@ int main(int argc, char** argv) {
   app.add_flag("--json", asked.json, "The sidecar's answers as they are, for programs");
   app.fallthrough();
   hotel::ctl::Command chosen;
-  for (const auto add : {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset,
-                         hotel::ctl::AddLogs, hotel::ctl::AddSettings, hotel::ctl::AddEvents,
-                         hotel::ctl::AddProviders, hotel::ctl::AddDiscover, hotel::ctl::AddModels,
-                         hotel::ctl::AddKeys, hotel::ctl::AddStats, hotel::ctl::AddLines}) {
+  for (const auto add :
+       {hotel::ctl::AddGroups, hotel::ctl::AddCircuits, hotel::ctl::AddReset, hotel::ctl::AddLogs,
+        hotel::ctl::AddSettings, hotel::ctl::AddEvents, hotel::ctl::AddProviders,
+        hotel::ctl::AddDiscover, hotel::ctl::AddModels, hotel::ctl::AddKeys, hotel::ctl::AddStats,
+        hotel::ctl::AddStatus, hotel::ctl::AddLines}) {
     add(&app, &chosen);
   }
 
