@@ -21,19 +21,27 @@ size_t TakeBytes(char* bytes, size_t size, size_t count, void* user) {
   return piece(std::string_view(bytes, size * count)) ? size * count : 0;
 }
 
+/// Also without a scheme.
+bool IsUrl(const std::string& text) {
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> url(curl_url(), &curl_url_cleanup);
+  return url != nullptr && curl_url_set(url.get(), CURLUPART_URL, text.c_str(),
+                                        CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK;
+}
+
 }  // namespace
 
 Remote::Remote(std::string url, Secret token) : url_(std::move(url)), token_(std::move(token)) {}
 
 absl::Status Remote::Run(const Question& question,
                          const std::function<bool(std::string_view)>& piece) const {
+  const auto no_url = [this] {
+    return absl::InvalidArgumentError(fmt::format("--url: {} is not http://HOST:PORT", url_));
+  };
+  if (!IsUrl(url_)) return no_url();
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), &curl_easy_cleanup);
   if (curl == nullptr) return absl::UnavailableError("no memory for a connection");
   std::string base = url_;
-  // Nothing but a scheme is no URL, however it ends.
-  while (!base.empty() && base.back() == '/' && base.find("://") + 3 != base.size()) {
-    base.pop_back();
-  }
+  while (!base.empty() && base.back() == '/') base.pop_back();
   const std::string url = base + question.path;
   std::string authorization = fmt::format("Authorization: Bearer {}", token_.Reveal());
   curl_slist* fields = curl_slist_append(nullptr, authorization.c_str());
@@ -76,9 +84,7 @@ absl::Status Remote::Run(const Question& question,
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &TakeBytes);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, &take);
   const CURLcode result = curl_easy_perform(handle);
-  if (result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL) {
-    return absl::InvalidArgumentError(fmt::format("--url: {} is not http://HOST:PORT", url_));
-  }
+  if (result == CURLE_URL_MALFORMAT || result == CURLE_UNSUPPORTED_PROTOCOL) return no_url();
   if (result != CURLE_OK && !stopped) {
     return absl::UnavailableError(
         fmt::format("cannot ask {}: {} (is hoteld running there? see --url)", base,
