@@ -156,6 +156,20 @@ std::optional<std::vector<std::string>> Models(const Json& value) {
   return value.get<std::vector<std::string>>();
 }
 
+/// Discovery looks at the provider. What a fixed list says is known without asking, so where scans
+/// would make groups at once, its groups are there before the answer. `routes_differ`: the list, or
+/// whether it is in use, is not what it was.
+void NoteChanged(const Context& context, const std::string& id, bool routes_differ) {
+  const auto provider = context.hotel->groups().Snapshot()->FindProviderById(id);
+  const DiscoverySettings settings = context.hotel->settings().Current()->global.discovery;
+  if (routes_differ && settings.enabled && settings.on_provider_create && provider != nullptr &&
+      provider->enabled && provider->fixed_models) {
+    // What could not be done is told by an event, and the next sync tries again.
+    context.hotel->discovery().SyncGroups().IgnoreError();
+  }
+  context.hotel->discovery().NoteProviderChanged(id);
+}
+
 Reply CreateProvider(const Context& context, const Call& call) {
   ProviderSpec spec;
   spec.name = call.body["name"].get<std::string>();
@@ -178,7 +192,7 @@ Reply CreateProvider(const Context& context, const Call& call) {
   }
   const auto id = context.hotel->providers().CreateProvider(spec);
   if (!id.ok()) return StatusReply(id.status());
-  context.hotel->discovery().NoteProviderChanged(*id);
+  NoteChanged(context, *id, true);
   return ShowProvider(context, *id, 201);
 }
 
@@ -240,7 +254,7 @@ Reply UpdateProvider(const Context& context, const Call& call) {
   const absl::Status updated = context.hotel->providers().UpdateProvider(id, *patch);
   if (!updated.ok()) return StatusReply(updated);
   if (patch->max_in_flight) RefreshLine(context, id);
-  context.hotel->discovery().NoteProviderChanged(id);
+  NoteChanged(context, id, patch->models || patch->enabled);
   return ShowProvider(context, id, 200);
 }
 

@@ -245,6 +245,24 @@ class Discovery(TestCase):
         )
         self.assertEqual(self.groups(), {})
 
+    def test_a_fixed_list_has_its_auto_groups_at_once(self):
+        self.start([])
+        self.add("pine", ["z/m", "z/n"])
+        self.assertEqual(self.groups(), {})
+        other = self.add("q", ["m"])
+        group = self.groups()["m"]
+        self.assertTrue(group["auto_created"])
+        self.assertEqual([e["provider_name"] for e in group["entries"]], ["q", "pine"])
+        self.assertEqual(self.ask("hotel/m").headers["x-hotel-provider"], "q")
+        self.ok("PUT", other, {"models": ["N"]})
+        self.assertEqual(list(self.groups()), ["n"])
+        # One that comes switched off counts when it is switched on.
+        late = self.add("r", ["m"], enabled=False)
+        self.add("s", ["m"], enabled=False)
+        self.assertEqual(list(self.groups()), ["n"])
+        self.ok("PUT", late, {"enabled": True})
+        self.assertEqual([e["provider_name"] for e in self.groups()["m"]["entries"]], ["r", "pine"])
+
     def test_upper_and_lower_case_are_one_name_in_any_alphabet(self):
         self.fixed(("pine", ["лаб/МОДЕЛЬ-Ü"]), ("q", ["модель-ü"]))
         self.ok("POST", "/api/failover-groups/sync")
@@ -254,6 +272,10 @@ class Discovery(TestCase):
         wait_until(lambda: self.groups()["модель-ü"]["total_tokens"] == 4, "the tokens of both spellings")
         path = "/api/failover-groups/" + self.groups()["модель-ü"]["id"]
         self.assertTrue(self.ok("PUT", path, {"display_model": " МОДЕЛЬ-Ü "})["auto_created"])
+
+    def test_without_discovery_groups_wait_for_a_sync(self):
+        self.fixed(("pine", ["m"]), ("q", ["m"]))
+        self.assertEqual(self.groups(), {})
 
     def test_a_renamed_auto_group_is_custom_and_stays(self):
         self.fixed(("pine", ["z/m"]), ("q", ["m"]))
