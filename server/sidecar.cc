@@ -216,7 +216,8 @@ void Sidecar::Serve() {
   api_context_.app_log = &log_.lines();
   api_context_.health = &health_;
   std::error_code none;
-  api_context_.system = {front_->address(), std::filesystem::absolute(stores_.dir(), none).string(),
+  api_context_.system = {front_->address(),
+                         std::filesystem::absolute(stores_.dir(), none).lexically_normal().string(),
                          started_};
   api_->Open(&api_context_);
   service_.Open(hotel_.get());
