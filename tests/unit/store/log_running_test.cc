@@ -13,7 +13,6 @@ namespace {
 
 using namespace hotel;
 using namespace hotel::store;
-using namespace std::chrono_literals;
 
 std::string Noted(const std::string& path) {
   RawDatabase raw(path);
@@ -22,7 +21,7 @@ std::string Noted(const std::string& path) {
 
 /// Asks until it is so.
 bool WaitNoted(const std::string& path, const std::string& count) {
-  const auto until = std::chrono::steady_clock::now() + 10s;
+  const auto until = std::chrono::steady_clock::now() + kLong;
   while (std::chrono::steady_clock::now() < until) {
     if (Noted(path) == count) return true;
   }
