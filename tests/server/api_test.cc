@@ -192,15 +192,23 @@ std::string LastId(const std::string& body) {
   return body.substr(at, body.find('\n', at) - at);
 }
 
+/// What a listener gets first, with the id in it.
+std::string Greeting(const std::string& body) {
+  const std::string begin = ": connected\nid: ";
+  REQUIRE(body.substr(0, begin.size()) == begin);
+  return body.substr(0, body.find("\n\n") + 2);
+}
+
 TEST_CASE("events: a listener hears what happens from now on, in the form of facts d") {
   Feed feed;
   feed.Say("before");
   const auto client = feed.Join();
   CHECK(client->status == 200);
   CHECK(client->streaming);
-  CHECK(client->body == ": connected\n\n");
+  const std::string greeting = Greeting(client->body);
+  CHECK(client->body == greeting);
   feed.Say("circuit_breaker.open");
-  const std::string frame = client->body.substr(client->body.find("id: "));
+  const std::string frame = client->body.substr(greeting.size());
   const std::string id = LastId(frame);
   const std::string start = "id: " + id + "\ndata: {\"id\":\"" + id +
                             "\",\"type\":\"circuit_breaker.open\",\"severity\":\"warning\","
@@ -227,6 +235,21 @@ TEST_CASE("events: who comes back with the last id misses nothing that is kept")
   }
 }
 
+TEST_CASE("events: who comes back before anything was told misses nothing either") {
+  Feed feed;
+  feed.Say("before");
+  const std::string id = LastId(feed.Join()->body);
+  feed.Say("one");
+  CHECK(Types(feed.Join(id)->body) == "one ");
+  Feed restarted;
+  restarted.Say("two");
+  CHECK(Types(restarted.Join(id)->body) == "two ");
+  Feed silent;
+  const std::string first = LastId(silent.Join()->body);
+  silent.Say("three");
+  CHECK(Types(silent.Join(first)->body) == "three ");
+}
+
 TEST_CASE("events: a slow listener is not written to, and gets the kept ones later") {
   Feed feed;
   const auto slow = feed.Join();
@@ -246,7 +269,7 @@ TEST_CASE("events: a listener that is found gone while it is written to is dropp
   auto leaver = std::make_shared<Client>();
   leaver->leaves = true;
   feed.feed.Listen("from the beginning", leaver);  // already in the first line
-  CHECK(leaver->body == ": connected\n\n");
+  CHECK(leaver->body == Greeting(leaver->body));
   const auto stays = feed.Join();
   auto later = feed.Join();
   later->leaves = true;
@@ -259,16 +282,16 @@ TEST_CASE("events: a listener that is found gone while it is written to is dropp
   const auto beat = feed.Join();
   beat->leaves = true;
   feed.loop.Advance(seconds(60));
-  CHECK(beat->body == ": connected\n\n: heartbeat\n\n");
+  CHECK(beat->body == Greeting(beat->body) + ": heartbeat\n\n");
 }
 
 TEST_CASE("events: a heartbeat every 30 seconds, for those who listen") {
   Feed feed;
   const auto client = feed.Join();
   feed.loop.Advance(seconds(29));
-  CHECK(client->body == ": connected\n\n");
+  CHECK(client->body == Greeting(client->body));
   feed.loop.Advance(seconds(31));
-  CHECK(client->body == ": connected\n\n: heartbeat\n\n: heartbeat\n\n");
+  CHECK(client->body == Greeting(client->body) + ": heartbeat\n\n: heartbeat\n\n");
   client->on_gone();
   feed.loop.Advance(seconds(60));
   CHECK(feed.loop.pending_timers() == 0);
