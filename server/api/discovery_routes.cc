@@ -1,8 +1,6 @@
 // The lists of models that providers keep themselves, and the groups that follow from them (facts
 // j, l; seed 000, "API Reference").
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,10 +11,10 @@
 
 #include "absl/status/status.h"
 #include "libhotel/base/ids.h"
-#include "libhotel/base/mutex.h"
 #include "libhotel/base/strings.h"
 #include "server/api/answers.h"
 #include "server/api/route.h"
+#include "server/api/waiting.h"
 
 namespace hotel::server::api {
 namespace {
@@ -26,33 +24,6 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::string_view kStillAsking =
     "the scan is still running; GET /api/discovery/status tells when it has ended";
-
-/// A value that another thread brings.
-template <typename T>
-class Mailbox {
- public:
-  void Put(T value) {
-    {
-      const base::MutexLock lock(&mutex_);
-      value_ = std::move(value);
-    }
-    filled_.notify_all();
-  }
-  /// nullopt when nothing came in time.
-  std::optional<T> Wait(std::chrono::seconds patience) {
-    base::MutexLock lock(&mutex_);
-    const auto until = std::chrono::steady_clock::now() + patience;
-    while (!value_) {
-      if (filled_.wait_until(lock.native(), until) == std::cv_status::timeout) break;
-    }
-    return value_;
-  }
-
- private:
-  base::Mutex mutex_;
-  std::condition_variable filled_;
-  std::optional<T> value_ HOTEL_GUARDED_BY(mutex_);
-};
 
 Json ValueJson(const FieldChange::Value& value) {
   if (const auto* tokens = std::get_if<std::int64_t>(&value)) return *tokens;
@@ -153,28 +124,6 @@ Json ResultJson(const DiscoveryResult& result) {
   return json;
 }
 
-/// Threads answer, and a scan takes a minute at worst: others must find one.
-constexpr int kMostWaiting = 3;
-
-/// One of those who may wait for a scan.
-class Seat {
- public:
-  Seat() : taken_(waiting_.fetch_add(1) < kMostWaiting) {}
-  ~Seat() { waiting_.fetch_sub(1); }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
-  bool taken() const { return taken_; }
-
- private:
-  static inline std::atomic<int> waiting_ = 0;
-  const bool taken_;
-};
-
-Reply NoSeat() {
-  return Refusal(503, "others wait for providers to list their models already; retry shortly");
-}
-
 /// A copy that shares nothing with those that others wait for: copies of a status count together,
 /// in a library that ThreadSanitizer does not see into.
 DiscoveryResult Apart(DiscoveryResult result) {
@@ -188,7 +137,7 @@ Reply Discover(const Context& context, const Call& call) {
   const auto provider = context.hotel->groups().Snapshot()->FindProviderById(id);
   if (provider == nullptr) return Refusal(404, "provider not found");
   const Seat seat;
-  if (!seat.taken()) return NoSeat();
+  if (!seat.taken()) return Seat::None();
   auto mailbox = std::make_shared<Mailbox<DiscoveryResult>>();
   context.hotel->discovery().Refresh(
       id, [mailbox](const DiscoveryResult& result) { mailbox->Put(Apart(result)); });
@@ -202,7 +151,7 @@ Reply Discover(const Context& context, const Call& call) {
 Reply DiscoverAll(const Context& context, const Call&) {
   using Results = std::vector<DiscoveryResult>;
   const Seat seat;
-  if (!seat.taken()) return NoSeat();
+  if (!seat.taken()) return Seat::None();
   auto mailbox = std::make_shared<Mailbox<Results>>();
   context.hotel->discovery().RefreshAll([mailbox](const Results& all) {
     Results own;

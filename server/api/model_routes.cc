@@ -11,8 +11,10 @@
 #include "libhotel/base/ids.h"
 #include "libhotel/base/strings.h"
 #include "server/api/answers.h"
+#include "server/api/model_test.h"
 #include "server/api/names.h"
 #include "server/api/route.h"
+#include "server/api/waiting.h"
 
 namespace hotel::server::api {
 namespace {
@@ -238,6 +240,21 @@ Reply DeleteModels(const Context& context, const Call& call) {
   return JsonReply(json);
 }
 
+Reply TestModel(const Context& context, const Call& call) {
+  const auto snapshot = context.hotel->groups().Snapshot();
+  const Model* model = nullptr;
+  if (auto refusal = FindModel(call, *snapshot, &model)) return *std::move(refusal);
+  const auto provider = snapshot->FindProviderById(model->provider_id);
+  if (!provider->enabled) {
+    return StatusReply(absl::FailedPreconditionError(
+        fmt::format("provider '{}' is switched off", provider->name)));
+  }
+  const Seat seat;
+  if (!seat.taken()) return Seat::None();
+  const auto outcome = TryModel(context, *model, *provider);
+  return outcome.ok() ? JsonReply(*outcome) : StatusReply(outcome.status());
+}
+
 }  // namespace
 
 std::vector<Route> ModelRoutes() {
@@ -278,6 +295,20 @@ std::vector<Route> ModelRoutes() {
                     false,
                     200,
                     "`deleted`, how many there were"});
+  routes.push_back({"POST",
+                    "/api/models/{id}/test",
+                    "Send the model one small request, for half a minute at most: a direct one, "
+                    "which counts for "
+                    "its circuit and stands in the log under the key name `admin`. 503: three wait "
+                    "for providers",
+                    TestModel,
+                    {},
+                    {},
+                    false,
+                    200,
+                    "`success`, `duration_ms`, `ttft_ms` (null without a stream), `status` of the "
+                    "provider (null "
+                    "for none), `request_id`; `response` or `error`"});
   routes.push_back(
       {"PATCH",
        "/api/models/{id}",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "libhotel/base/ids.h"
 #include "server/ctl/commands.h"
 #include "server/ctl/table.h"
 
@@ -93,6 +94,42 @@ absl::Status ShowModels(Session& session, const ModelOptions& options) {
   return absl::OkStatus();
 }
 
+/// The id of the model called `<provider>/<model>`.
+absl::StatusOr<std::string> FindModel(const Remote& remote, const std::string& name) {
+  if (base::IsUuid(name)) return name;
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} is neither <provider>/<model> nor an id", Printable(name)));
+  }
+  const auto provider = FindProvider(remote, name.substr(0, slash));
+  if (!provider.ok()) return provider.status();
+  const auto models = remote.Call("GET", "/api/models" + QueryText({{"provider_id", *provider}}));
+  if (!models.ok()) return models.status();
+  for (const Json& row : *models) {
+    if (Cell(row, "model_id") == name.substr(slash + 1)) return Cell(row, "id");
+  }
+  return absl::NotFoundError(fmt::format("no model is known as {}", Printable(name)));
+}
+
+absl::Status TestModel(Session& session, const std::string& name) {
+  const auto id = FindModel(session.remote, name);
+  if (!id.ok()) return id.status();
+  const auto answer = session.remote.Call("POST", fmt::format("/api/models/{}/test", Escaped(*id)));
+  if (!answer.ok()) return answer.status();
+  const bool success = answer->value("success", false);
+  if (session.json) {
+    session.out << answer->dump(2) << '\n';
+  } else {
+    Table table({"RESULT", "STATUS", "MS", "FIRST MS", "REQUEST", "ANSWER"});
+    table.Add({success ? "works" : "fails", Cell(*answer, "status"), Cell(*answer, "duration_ms"),
+               Cell(*answer, "ttft_ms"), Cell(*answer, "request_id"),
+               Cell(*answer, success ? "response" : "error")});
+    table.Print(session.out);
+  }
+  return success ? absl::OkStatus() : absl::UnavailableError("the model does not work");
+}
+
 std::string Percent(const Json& row, const char* name) {
   return fmt::format("{:.1f}%", 100 * row.value(name, 0.0));
 }
@@ -167,13 +204,20 @@ void AddDiscover(CLI::App* app, Command* chosen) {
 }
 
 void AddModels(CLI::App* app, Command* chosen) {
-  auto* const command = app->add_subcommand("models", "Show the models of the providers");
+  auto* const command =
+      app->add_subcommand("models", "Show the models of the providers, or test one");
   const auto options = std::make_shared<ModelOptions>();
   command->add_option("--provider", options->provider, "Those of this provider, by name or id");
   command->add_flag("--enabled", options->enabled_only, "Those that are enabled");
   command->callback([chosen, options] {
+    if (*chosen) return;
     *chosen = [options](Session& session) { return ShowModels(session, *options); };
   });
+  auto* const test = command->add_subcommand("test", "Send a model one small request");
+  const auto name = std::make_shared<std::string>();
+  test->add_option("model", *name, "<provider>/<model>, or its id")->required();
+  test->callback(
+      [chosen, name] { *chosen = [name](Session& session) { return TestModel(session, *name); }; });
 }
 
 void AddStats(CLI::App* app, Command* chosen) {

@@ -31,8 +31,8 @@ class Maker:
             (path, method.upper(), operation)
             for path, methods in document["paths"].items()
             for method, operation in methods.items()
-            # Scanning everybody would ask hosts that were made up.
-            if not path.endswith("/discover-all") and "text/event-stream" not in next(iter(operation["responses"].values())).get("content", {})
+            # Scanning everybody and testing models would ask hosts that were made up.
+            if not path.endswith(("/discover-all", "/test")) and "text/event-stream" not in next(iter(operation["responses"].values())).get("content", {})
         ]
 
     def text(self):

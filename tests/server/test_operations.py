@@ -199,6 +199,23 @@ class Reads(Operations):
         self.assertEqual([line.split()[0] for line in lines[1:]], ["p2"])
         self.assertEqual(len(json.loads(self.shown("models", "--json"))), 2)
 
+    def test_a_model_is_tried(self):
+        self.start(status(401, {"error": {"message": "wrong key"}}), chat("OK"))
+        lines = [line.split() for line in self.shown("models", "test", "p2/model-p2").splitlines()]
+        self.assertEqual(lines[0], ["RESULT", "STATUS", "MS", "FIRST", "MS", "REQUEST", "ANSWER"])
+        self.assertEqual((lines[1][:2], lines[1][-1]), (["works", "200"], "OK"))
+        url = "http://%s:%d" % self.gate.address
+        done = self.ctl("models", "test", "p1/model-p1", "--url", url)
+        self.assertEqual((done.returncode, done.stderr), (1, "hotelctl: the model does not work\n"))
+        self.assertIn("wrong key", done.stdout)
+        for name, code, told in (
+            ("p1/nothing", 1, "no model is known as p1/nothing"),
+            ("nobody/m", 1, "no provider is named nobody"),
+            ("model-p1", 2, "model-p1 is neither <provider>/<model> nor an id"),
+        ):
+            done = self.ctl("models", "test", name, "--url", url)
+            self.assertEqual((done.returncode, done.stderr), (code, "hotelctl: %s\n" % told))
+
     def test_stats(self):
         self.start(status(503), chat())
         for _ in range(3):
