@@ -316,7 +316,7 @@ std::vector<Route> ModelRoutes() {
        PatchModel,
        {},
        {{"enabled", T::kBool, "off: no route leads to it"},
-        {"display_name", T::kString, "1 to 128 bytes"},
+        {"display_name", T::kString, "1 to 128 characters"},
         {"context_length", T::kInteger, "256 to 2000000; a provider's own word on it wins"},
         {"max_output_tokens", T::kInteger, "1 to 128000; a provider's own word on it wins"},
         {"input_price_per_million", T::kNumber, kDollars, false, true},

@@ -298,7 +298,7 @@ std::vector<Route> ProviderRoutes() {
        "Add a provider",
        CreateProvider,
        {},
-       {{"name", T::kString, "1 to 100 bytes, unique with spaces as hyphens", true},
+       {{"name", T::kString, "1 to 100 characters, unique with spaces as hyphens", true},
         {"base_url", T::kString,
          "https unless server.allow_http_providers; no `user:password@`, no query but "
          "`?api-version=<version>`",
