@@ -12,6 +12,7 @@
 
 #include <prometheus/text_serializer.h>
 
+#include "libhotel/base/lower_case.h"
 #include "libhotel/base/strings.h"
 #include "server/metric_series.h"
 
@@ -94,7 +95,7 @@ std::string_view ExhaustedReason(const RequestRecord& record) {
 
 std::string GroupName(std::string_view name) {
   if (!base::StartsWith(name, kGroupPrefix)) return std::string(name);
-  return base::Lower(name.substr(kGroupPrefix.size()).substr(0, kMostLabelBytes));
+  return base::LowerCase(base::TruncateUtf8(name.substr(kGroupPrefix.size()), kMostLabelBytes));
 }
 
 std::string_view TextOf(const Event& event, std::string_view name) {
