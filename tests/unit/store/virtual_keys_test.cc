@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,8 @@ FileKey InFile(const std::string& name, const std::string& key) {
 }
 
 /// What is wrong with a file that has this key in line 12.
-std::string Problem(World& w, const std::string& name, const std::string& key) {
-  FileKey entry = InFile(name, key);
+std::string Problem(World& w, const std::string& name, std::string_view key) {
+  FileKey entry = InFile(name, std::string(key));
   entry.place = "hotel.yaml:12: virtual_keys[1]";
   return std::string(w.keys->ApplyFile({InFile("first", "key-first"), entry}).message());
 }
