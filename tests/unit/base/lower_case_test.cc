@@ -10,6 +10,25 @@
 namespace hotel::base {
 namespace {
 
+std::string Utf8Of(std::int32_t point) {
+  std::string text;
+  const auto follow = [&](int shift) {
+    text.push_back(static_cast<char>(0x80 | (point >> shift & 0x3F)));
+  };
+  if (point < 0x800) {
+    text.push_back(static_cast<char>(0xC0 | point >> 6));
+  } else if (point < 0x10000) {
+    text.push_back(static_cast<char>(0xE0 | point >> 12));
+    follow(6);
+  } else {
+    text.push_back(static_cast<char>(0xF0 | point >> 18));
+    follow(12);
+    follow(6);
+  }
+  follow(0);
+  return text;
+}
+
 TEST_CASE("lower case: ASCII") {
   CHECK(LowerCase("") == "");
   CHECK(LowerCase("GLM-4.6 [Z]@") == "glm-4.6 [z]@");
@@ -43,17 +62,7 @@ TEST_CASE("lower case: bytes that are no UTF-8 stay") {
 TEST_CASE("lower case: what is lower case stays so, and what is UTF-8 stays UTF-8") {
   for (std::int32_t point = 0x80; point < 0x1F000; ++point) {
     if (point >= 0xD800 && point < 0xE000) continue;
-    std::string text;
-    if (point < 0x800) {
-      text = {static_cast<char>(0xC0 | point >> 6), static_cast<char>(0x80 | (point & 0x3F))};
-    } else if (point < 0x10000) {
-      text = {static_cast<char>(0xE0 | point >> 12), static_cast<char>(0x80 | (point >> 6 & 0x3F)),
-              static_cast<char>(0x80 | (point & 0x3F))};
-    } else {
-      text = {static_cast<char>(0xF0 | point >> 18), static_cast<char>(0x80 | (point >> 12 & 0x3F)),
-              static_cast<char>(0x80 | (point >> 6 & 0x3F)),
-              static_cast<char>(0x80 | (point & 0x3F))};
-    }
+    const std::string text = Utf8Of(point);
     const std::string lower = LowerCase(text);
     const bool whole = Utf8Length(lower) == lower.size();
     if (!whole || LowerCase(lower) != lower) FAIL("U+" << std::hex << point);
