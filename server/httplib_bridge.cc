@@ -93,14 +93,17 @@ class HttplibBridge::Server final : public httplib::Server {
     });
   }
 
-  void Run(MemoryStream* stream, bool keep_alive) {
+  void Run(const hotel::server::Request& asked, MemoryStream* stream, bool keep_alive) {
     bool closed = false;
+    asked_ = &asked;
     Process(*this, stream, !keep_alive, &closed);
+    asked_ = nullptr;
   }
 
  private:
+  /// With the fields as they came: httplib is not shown them, and would decode them.
   static hotel::server::Request Translate(const httplib::Request& request) {
-    return {request.method, request.path, {}, {}, request.path};
+    return {request.method, request.path, asked_->headers, {}, request.path, asked_->peer};
   }
 
   // Both forms are spelled in a template, so that only the one that exists is looked up.
@@ -113,7 +116,12 @@ class HttplibBridge::Server final : public httplib::Server {
       self.process_request(*stream, std::string(), 0, std::string(), 0, close, *closed, no_setup);
     }
   }
+
+  /// What the thread answers; httplib calls handlers on the thread that runs it.
+  static thread_local const hotel::server::Request* asked_;
 };
+
+thread_local const hotel::server::Request* HttplibBridge::Server::asked_ = nullptr;
 
 HttplibBridge::HttplibBridge(Handler fallback)
     : server_(std::make_unique<Server>(std::move(fallback))) {}
@@ -126,7 +134,7 @@ void HttplibBridge::Get(const std::string& pattern, Handler handler) {
 std::string HttplibBridge::Answer(const Request& request, bool keep_alive) {
   MemoryStream stream(fmt::format("{} {} HTTP/1.1\r\n{}\r\n", request.method, request.path,
                                   keep_alive ? "" : "Connection: close\r\n"));
-  server_->Run(&stream, keep_alive);
+  server_->Run(request, &stream, keep_alive);
   // httplib announces its own limits of a connection; the front has others.
   std::string answer = std::move(stream.output);
   const std::size_t head_end = answer.find("\r\n\r\n");

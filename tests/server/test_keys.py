@@ -187,7 +187,7 @@ class Api(KeyCase):
             ("virtual_keys:\n  - {name: x, key: key-x}\n  - {name: app, key: %s}\n" % KEY, 2,
              "virtual_keys[1]: a virtual key named 'app' already exists"),
             ("virtual_keys:\n  - {name: x, key: key-x, allowed_providers: [nobody]}\n", 1,
-             'virtual_keys[0]: "x" allows the provider "nobody", which is not known'),
+             'virtual_keys[0]: "x" allows the provider "nobody", which is not known'.replace('"', '\\"')),
         ):
             stopped = self.hoteld(text[: text.index("virtual_keys:")] + keys, data_dir=gate.data_dir, wait=False)
             self.assertNotEqual(stopped.wait(), 0)
