@@ -20,6 +20,7 @@ ROUNDS = 10 if SANITIZED else 50
 CUT = "the last run did not come to its end"
 # A row waits 200 ms for others; the rest is what a loaded machine may add.
 ROW_IS_WRITTEN = 5.0
+LIMIT = 1 << 20  # of a file that may not grow
 
 
 class Value:
@@ -252,9 +253,26 @@ class FullDisk(ApiCase):
         text, data_dir = self.text(), self.gate.data_dir
         self.gate.stop()
         gate = self.start(text, data_dir=data_dir, preexec=ignored)
+        # The limit holds for the log on stderr, too, which is to have room below it. So the journal is made
+        # larger than that first, and who reads keeps it from beginning anew: all that is written lies beyond.
+        path = os.path.join(data_dir, "hotel.db")
+        reader, writer = (sqlite3.connect(path, isolation_level=None, timeout=60) for _ in range(2))
+        self.addCleanup(reader.close)
+        self.addCleanup(writer.close)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM settings").fetchone()
+        writer.execute("CREATE TABLE filler (x)")
+        writer.execute("INSERT INTO filler VALUES (zeroblob(?))", (2 * LIMIT,))
+        writer.execute("DROP TABLE filler")
+        self.assertGreater(os.path.getsize(path + "-wal"), LIMIT)
         hard = resource.prlimit(gate.process.pid, resource.RLIMIT_FSIZE)[1]
-        resource.prlimit(gate.process.pid, resource.RLIMIT_FSIZE, (1 << 16, hard))
-        self.fails_no_request(gate, lambda: resource.prlimit(gate.process.pid, resource.RLIMIT_FSIZE, (hard, hard)))
+        resource.prlimit(gate.process.pid, resource.RLIMIT_FSIZE, (LIMIT, hard))
+
+        def free():
+            resource.prlimit(gate.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+            reader.execute("COMMIT")
+
+        self.fails_no_request(gate, free)
 
     def test_F187_a_full_disk_fails_no_request_and_loses_no_row(self):
         place = tempfile.mkdtemp(prefix="hoteld-full-")
