@@ -63,7 +63,7 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
     if (ending_) {
       call->RefuseShutdown();
     } else {
-      if (logged_ && !looks_) LookLater();
+      if (logged_ && look_ == 0) LookLater();
       call->Begin();
     }
   }
@@ -101,22 +101,26 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
 
   Loop::Task Drop(std::uint64_t id) {
     return [weak = weak_from_this(), id] {
-      if (const auto self = weak.lock()) self->calls_.erase(id);
+      if (const auto self = weak.lock()) self->Forget(id);
     };
+  }
+
+  void Forget(std::uint64_t id) {
+    calls_.erase(id);
+    if (!calls_.empty() || look_ == 0) return;
+    loop_->CancelTimer(look_);
+    look_ = 0;
   }
 
   /// Who runs for a while is looked for now and then, all at once: a request that ends soon, as
   /// nearly every one does, pays nothing for it.
   void LookLater() {
-    looks_ = true;
-    loop_->RunAt(loop_->Now() + report_running_after_, [weak = weak_from_this()] {
+    look_ = loop_->RunAt(loop_->Now() + report_running_after_, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->Look();
     });
   }
 
   void Look() {
-    looks_ = false;
-    if (calls_.empty()) return;
     const TimePoint arrived = loop_->Now() - report_running_after_;
     for (const auto& [id, entry] : calls_) entry.call->ReportRunning(arrived);
     LookLater();
@@ -129,7 +133,7 @@ class CallTable : public std::enable_shared_from_this<CallTable> {
   std::atomic<std::size_t> active_{0};
   std::unordered_map<std::uint64_t, Entry> calls_;
   bool ending_ = false;
-  bool looks_ = false;  // a look is due
+  Loop::TimerId look_ = 0;  // while there are calls, and a log
 };
 
 class CallHandle final : public Call {

@@ -136,7 +136,6 @@ TEST_CASE("who leaves or is sent away while it waits has its pass settled") {
   CHECK(gate.settled.size() == 2);
   CHECK(gate.dropped == 0);
   CHECK(h.Calls("u1") == 0);
-  h.loop.Advance(seconds(1));  // the look for requests that run for long
   CHECK(h.loop.pending_timers() == 0);
 }
 
