@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 KEY = "vk-bench-0123456789abcdef"
@@ -186,10 +187,23 @@ class Hoteld(Program):
     def start(self):
         super().start()
         if self.limited:
+            self.wait_ready()
             for model in self.api("GET", "/api/models"):
                 self.api("PATCH", f"/api/models/{model['id']}",
                          {"input_price_per_million": 1, "output_price_per_million": 4})
         return self
+
+    def wait_ready(self):
+        """The port is open before the stored configuration is."""
+        end = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health/ready", timeout=20):
+                    return
+            except urllib.error.HTTPError as error:
+                if error.code != 503 or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     def api(self, method, path, body=None):
         request = urllib.request.Request(
