@@ -33,13 +33,14 @@ std::size_t NewThreads(const Threads& before) {
 
 TEST_CASE("worker pool: threads begin with the tasks that need them") {
   const Threads before = ThreadsOfThisProcess();
-  WorkerPool pool(3);
-  CHECK(NewThreads(before) == 0);
   std::promise<void> running;
   std::promise<void> go_on;
-  pool.Run([&] {
+  const std::shared_future<void> released = go_on.get_future().share();
+  WorkerPool pool(3);  // ends in front of what its tasks use
+  CHECK(NewThreads(before) == 0);
+  pool.Run([&running, released] {
     running.set_value();
-    go_on.get_future().wait();
+    released.wait();
   });
   running.get_future().wait();
   CHECK(NewThreads(before) == 1);
@@ -48,11 +49,12 @@ TEST_CASE("worker pool: threads begin with the tasks that need them") {
 
 TEST_CASE("worker pool: as many tasks run at the same time as there may be threads") {
   constexpr std::size_t kThreads = 3;
-  WorkerPool pool(kThreads);
   std::vector<std::promise<void>> running(kThreads);
   std::promise<void> go_on;
+  std::promise<void> last;
   const std::shared_future<void> released = go_on.get_future().share();
   bool beyond = false;
+  WorkerPool pool(kThreads);
   for (auto& each : running) {
     pool.Run([&each, released] {
       each.set_value();
@@ -61,7 +63,6 @@ TEST_CASE("worker pool: as many tasks run at the same time as there may be threa
   }
   // None of these returns before the others run too.
   for (auto& each : running) each.get_future().wait();
-  std::promise<void> last;
   pool.Run([&] {
     beyond = true;
     last.set_value();
@@ -73,9 +74,9 @@ TEST_CASE("worker pool: as many tasks run at the same time as there may be threa
 }
 
 TEST_CASE("worker pool: tasks of one thread run in order, one after the other") {
-  WorkerPool pool;
   std::vector<int> order;  // touched by the thread alone until the last task has run
   std::promise<void> done;
+  WorkerPool pool;
   for (int i = 0; i < 100; ++i) pool.Run([&order, i] { order.push_back(i); });
   pool.Run([&done] { done.set_value(); });
   done.get_future().wait();
@@ -84,14 +85,15 @@ TEST_CASE("worker pool: tasks of one thread run in order, one after the other") 
 }
 
 TEST_CASE("worker pool: Stop finishes what runs, drops what waits and what comes later") {
-  WorkerPool pool;
   std::promise<void> running;
   std::promise<void> go_on;
+  const std::shared_future<void> released = go_on.get_future().share();
   bool finished = false;
   auto waiting = std::make_shared<int>(0);
-  pool.Run([&] {
+  WorkerPool pool;
+  pool.Run([&running, &finished, released] {
     running.set_value();
-    go_on.get_future().wait();
+    released.wait();
     finished = true;
   });
   running.get_future().wait();
