@@ -6,15 +6,16 @@
 #include <iterator>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/base/utf8.h"
 
 namespace hotel::base {
 namespace {
 
 /// Code points with a lower-case form: every `step`-th of `first` to `last`, at `delta` from it.
 struct Letters {
-  std::int32_t first;
-  std::int32_t last;
-  std::int32_t step;
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint32_t step;
   std::int32_t delta;
 };
 
@@ -83,38 +84,13 @@ constexpr Letters kLetters[] = {
     {0x1E900, 0x1E921, 1, 34},
 };
 
-std::int32_t Lowered(std::int32_t point) noexcept {
+std::uint32_t Lowered(std::uint32_t point) noexcept {
   const Letters* const row =
       std::lower_bound(std::begin(kLetters), std::end(kLetters), point,
-                       [](const Letters& each, std::int32_t value) { return each.last < value; });
+                       [](const Letters& each, std::uint32_t value) { return each.last < value; });
   if (row == std::end(kLetters) || point < row->first) return point;
-  return (point - row->first) % row->step == 0 ? point + row->delta : point;
-}
-
-/// REQUIRES: one well-formed sequence.
-std::int32_t Decode(std::string_view sequence) noexcept {
-  constexpr std::uint8_t kLeadBits[] = {0x7F, 0x1F, 0x0F, 0x07};
-  std::int32_t point = static_cast<std::uint8_t>(sequence[0]) & kLeadBits[sequence.size() - 1];
-  for (const char c : sequence.substr(1))
-    point = point << 6 | (static_cast<std::uint8_t>(c) & 0x3F);
-  return point;
-}
-
-void Append(std::int32_t point, std::string* text) {
-  const auto put = [text](std::int32_t byte) { text->push_back(static_cast<char>(byte)); };
-  const auto tail = [&put, point](int shift) { put(0x80 | (point >> shift & 0x3F)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xC0 | point >> 6);
-  } else if (point < 0x10000) {
-    put(0xE0 | point >> 12);
-    tail(6);
-  } else {
-    put(0xF0 | point >> 18);
-    tail(12);
-    tail(6);
-  }
-  tail(0);
+  if ((point - row->first) % row->step != 0) return point;
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(point) + row->delta);
 }
 
 bool IsAscii(char c) noexcept { return static_cast<std::uint8_t>(c) < 0x80; }
@@ -132,7 +108,7 @@ std::string LowerCase(std::string_view text) {
     if (length == 1) {
       lower.push_back(AsciiLower(sequence[0]));
     } else {
-      Append(Lowered(Decode(sequence)), &lower);
+      AppendUtf8(Lowered(CodePointOf(sequence)), &lower);
     }
   }
   return lower;

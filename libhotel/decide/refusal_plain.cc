@@ -5,22 +5,10 @@
 #include <cstring>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/base/utf8.h"
 
 namespace hotel::decide {
 namespace {
-
-void AppendUtf8(unsigned code, std::string* out) {
-  if (code < 0x80) {
-    out->push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out->push_back(static_cast<char>(0xC0 | (code >> 6)));
-    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  } else {
-    out->push_back(static_cast<char>(0xE0 | (code >> 12)));
-    out->push_back(static_cast<char>(0x80 | ((code >> 6) & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (code & 0x3F)));
-  }
-}
 
 // The four hex digits at the start of `text`; false when there are none.
 bool ReadHex4(std::string_view text, unsigned* code) {
@@ -100,7 +88,7 @@ void AppendPlain(std::string_view text, std::string* out) {
     unsigned code = 0;
     if (text[i] == 'u' && ReadHex4(text.substr(i + 1), &code)) {
       if (code >= 0xD800 && code < 0xE000) code = ' ';  // half of a pair: no word has one
-      AppendUtf8(code == 0 ? ' ' : code, out);
+      base::AppendUtf8(code == 0 ? ' ' : code, out);
       i += 5;
     } else if (text[i] == 'n' || text[i] == 'r' || text[i] == 't') {
       out->push_back('\n');

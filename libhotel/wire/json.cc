@@ -6,6 +6,7 @@
 #include <simdjson.h>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/base/utf8.h"
 #include "libhotel/wire/json_bytes.h"
 
 namespace hotel::wire {
@@ -16,25 +17,6 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 // The four hex digits at `pos`; -1 when there are none.
 int Hex4(std::string_view text, std::size_t pos) noexcept {
   return text.size() < pos + 4 ? -1 : base::HexNumber(text.substr(pos, 4));
-}
-
-void AppendUtf8(std::uint32_t code, std::string* out) {
-  const auto put = [out](std::uint32_t byte) { out->push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
 }
 
 char SimpleEscape(char c) noexcept {
@@ -278,7 +260,7 @@ bool JsonUnescape(std::string_view raw, std::string* out) {
         whole = false;
       }
     }
-    AppendUtf8(code, out);
+    base::AppendUtf8(code, out);
   }
   return whole;
 }

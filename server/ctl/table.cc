@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/base/utf8.h"
 
 namespace hotel::ctl {
 namespace {
@@ -44,17 +45,6 @@ bool IsHidden(std::uint32_t point) {
   });
 }
 
-/// Of one whole character.
-std::uint32_t CodePoint(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character.front());
-  if (character.size() == 1) return first;
-  std::uint32_t point = first & (0xffU >> (character.size() + 1));
-  for (const char c : character.substr(1)) {
-    point = point << 6 | (static_cast<unsigned char>(c) & 0x3fU);
-  }
-  return point;
-}
-
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -66,7 +56,7 @@ std::string Printable(std::string_view text) {
       text.remove_prefix(1);
       continue;
     }
-    const std::uint32_t point = CodePoint(text.substr(0, length));
+    const std::uint32_t point = base::CodePointOf(text.substr(0, length));
     if (IsHidden(point)) {
       shown += point < 0x80      ? fmt::format("\\x{:02x}", point)
                : point < 0x10000 ? fmt::format("\\u{:04x}", point)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "libhotel/base/strings.h"
+#include "libhotel/base/utf8.h"
 #include "tests/support/catch.h"
 
 namespace hotel::base {
@@ -63,6 +64,11 @@ TEST_CASE("lower case: what is lower case stays so, and what is UTF-8 stays UTF-
   for (std::int32_t point = 0x80; point < 0x1F000; ++point) {
     if (point >= 0xD800 && point < 0xE000) continue;
     const std::string text = Utf8Of(point);
+    std::string appended;
+    AppendUtf8(static_cast<std::uint32_t>(point), &appended);
+    if (appended != text || CodePointOf(text) != static_cast<std::uint32_t>(point)) {
+      FAIL("U+" << std::hex << point);
+    }
     const std::string lower = LowerCase(text);
     const bool whole = Utf8Length(lower) == lower.size();
     if (!whole || LowerCase(lower) != lower) FAIL("U+" << std::hex << point);
