@@ -11,9 +11,9 @@
 #include "libhotel/base/ids.h"
 #include "libhotel/base/strings.h"
 #include "server/api/answers.h"
-#include "server/api/model_test.h"
 #include "server/api/names.h"
 #include "server/api/route.h"
+#include "server/api/try_model.h"
 #include "server/api/waiting.h"
 
 namespace hotel::server::api {

@@ -1,6 +1,6 @@
 // A model is tried out with one small request.
-#ifndef SERVER_API_MODEL_TEST_H_
-#define SERVER_API_MODEL_TEST_H_
+#ifndef SERVER_API_TRY_MODEL_H_
+#define SERVER_API_TRY_MODEL_H_
 
 #include <string>
 
@@ -20,4 +20,4 @@ absl::StatusOr<Json> TryModel(const Context& context, const Model& model, const 
 
 }  // namespace hotel::server::api
 
-#endif  // SERVER_API_MODEL_TEST_H_
+#endif  // SERVER_API_TRY_MODEL_H_

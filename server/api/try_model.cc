@@ -1,4 +1,4 @@
-#include "server/api/model_test.h"
+#include "server/api/try_model.h"
 
 #include <algorithm>
 #include <chrono>
@@ -128,16 +128,23 @@ std::string TextAt(const Json& json, const char* pointer) {
 
 Json Parse(std::string_view text) { return Json::parse(text, nullptr, /*allow_exceptions=*/false); }
 
-/// The words of a stream.
-std::string StreamText(std::string_view body) {
-  std::string text;
-  const auto collect = [&text](const wire::SseEvent& event) {
-    const Json json = Parse(event.data);
-    text.append(TextAt(json, "/choices/0/delta/content")).append(TextAt(json, "/delta/text"));
+/// Hands the data of a stream's events to `take`, as JSON.
+template <typename Take>
+void EachEvent(std::string_view body, Take&& take) {
+  const auto on_event = [&take](const wire::SseEvent& event) {
+    take(Parse(event.data));
     return true;
   };
   wire::SseSplitter splitter;
-  if (splitter.Feed(body, collect) == wire::SseSplitter::Status::kOk) splitter.Finish(collect);
+  if (splitter.Feed(body, on_event) == wire::SseSplitter::Status::kOk) splitter.Finish(on_event);
+}
+
+/// The words of a stream.
+std::string StreamText(std::string_view body) {
+  std::string text;
+  EachEvent(body, [&text](const Json& json) {
+    text.append(TextAt(json, "/choices/0/delta/content")).append(TextAt(json, "/delta/text"));
+  });
   return text;
 }
 
@@ -178,13 +185,10 @@ Json LastAttempt(const Context& context, const std::string& request_id) {
 std::string ErrorText(const std::string& body) {
   std::string text = TextAt(Parse(body), "/error/message");
   if (!text.empty()) return text;
-  const auto collect = [&text](const wire::SseEvent& event) {
-    const std::string message = TextAt(Parse(event.data), "/error/message");
-    if (!message.empty()) text = message;
-    return true;
-  };
-  wire::SseSplitter splitter;
-  if (splitter.Feed(body, collect) == wire::SseSplitter::Status::kOk) splitter.Finish(collect);
+  EachEvent(body, [&text](const Json& json) {
+    std::string message = TextAt(json, "/error/message");
+    if (!message.empty()) text = std::move(message);
+  });
   return text.empty() ? "the answer is not whole" : text;
 }
 
