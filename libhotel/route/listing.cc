@@ -59,9 +59,7 @@ std::vector<const Model*> ReachableModels(const Wish& wish, const GroupSnapshot&
   if (wish.endpoint == Endpoint::kPassthrough) return models;
   const auto add_named = [&](std::string_view name) {
     const Named target = FindNamed(name, snapshot);
-    if (target.provider == nullptr || !wish.Allows(*target.provider)) return;
-    const Model* const model = snapshot.FindModel(target.provider->id, target.model);
-    if (model != nullptr) models.push_back(model);
+    if (target.row != nullptr && wish.Allows(*target.provider)) models.push_back(target.row);
   };
   if (base::StartsWith(wish.name, kGroupPrefix)) {
     const auto* const group =

@@ -23,7 +23,7 @@ Named FindNamed(std::string_view name, const GroupSnapshot& snapshot) {
   const Model* model = snapshot.FindModel(provider->id, id);
   const bool served = model != nullptr ? model->enabled : !provider->fixed_models;
   if (!served) return {};
-  return {std::move(provider), std::string(id)};
+  return {std::move(provider), std::string(id), model};
 }
 
 bool IsLeftOut(const Inventory* inventory, const Provider& provider) {

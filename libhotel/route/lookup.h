@@ -25,6 +25,7 @@ Routable FindRoutable(const GroupEntry& entry, const GroupSnapshot& snapshot);
 struct Named {
   std::shared_ptr<const Provider> provider;
   std::string model;
+  const Model* row = nullptr;  ///< null when no row knows it
 };
 Named FindNamed(std::string_view name, const GroupSnapshot& snapshot);
 

@@ -188,7 +188,7 @@ Route ResolvePassthrough(const Wish& wish, const GroupSnapshot& snapshot,
     return RefusedDirect(decide::ProviderNotFound(wish.name));
   }
   if (!wish.Allows(*provider)) return RefusedDirect(decide::ProviderNotAllowed());
-  return RouteOfOne({std::move(provider), std::string(kAnyModel)}, settings);
+  return RouteOfOne({std::move(provider), std::string(kAnyModel), nullptr}, settings);
 }
 
 }  // namespace
