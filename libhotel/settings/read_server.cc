@@ -153,44 +153,45 @@ bool IsHostEntry(std::string_view text) noexcept {
   return !text.empty();
 }
 
-void ReadHosts(Reader* reader, const Node& node, const std::string& path, ServerConfig* server) {
+/// A list of texts: `take` gets each and says whether it is one of what is wanted. `example` and
+/// `what` are for the messages, `problem` for what is said behind a text that is none.
+template <typename Take>
+void ReadTexts(Reader* reader, const Node& node, const std::string& path, std::string_view example,
+               std::string_view what, std::string_view problem, Take&& take) {
   if (node.kind == Node::Kind::kNull) return;
-  const auto items = reader->Items(node, path, "[\"127.0.0.1:9000\", llm.internal]");
+  const auto items = reader->Items(node, path, example);
   if (!items) return;
   for (std::size_t i = 0; i < items->size(); ++i) {
     const Node& item = *(*items)[i];
-    const auto text = reader->Scalar(item, Join(path, i), "a host or HOST:PORT");
-    if (!text) continue;
-    if (!IsHostEntry(text->value)) {
-      reader->Error(item.line, Join(path, i),
-                    fmt::format("{} is not a host; write a host, HOST:PORT or an address, without "
-                                "a scheme or path, or a socket as in unix:/run/model.sock",
-                                Quoted(text->source)));
-      continue;
-    }
-    server->addresses.allowed_hosts.push_back(text->value);
+    const auto text = reader->Scalar(item, Join(path, i), what);
+    if (!text || take(text->value)) continue;
+    reader->Error(item.line, Join(path, i), fmt::format("{} {}", Quoted(text->source), problem));
   }
 }
 
-constexpr std::string_view kProxyExamples = "write 10.0.0.7, 10.1.0.0/16 or fd00::/8";
+void ReadHosts(Reader* reader, const Node& node, const std::string& path, ServerConfig* server) {
+  ReadTexts(reader, node, path, "[\"127.0.0.1:9000\", llm.internal]", "a host or HOST:PORT",
+            "is not a host; write a host, HOST:PORT or an address, without a scheme or path, or a "
+            "socket as in unix:/run/model.sock",
+            [server](const std::string& text) {
+              if (!IsHostEntry(text)) return false;
+              server->addresses.allowed_hosts.push_back(text);
+              return true;
+            });
+}
+
+constexpr std::string_view kNoNetwork =
+    "is not an address or a network; write 10.0.0.7, 10.1.0.0/16 or fd00::/8";
+
+bool AddProxy(std::string_view text, ServerConfig* server) {
+  const auto network = base::IpNetwork::Parse(text);
+  if (network) server->trusted_proxies.push_back(*network);
+  return network.has_value();
+}
 
 void ReadProxies(Reader* reader, const Node& node, const std::string& path, ServerConfig* server) {
-  if (node.kind == Node::Kind::kNull) return;
-  const auto items = reader->Items(node, path, "[10.0.0.7, 10.1.0.0/16]");
-  if (!items) return;
-  for (std::size_t i = 0; i < items->size(); ++i) {
-    const Node& item = *(*items)[i];
-    const auto text = reader->Scalar(item, Join(path, i), "an address or a network");
-    if (!text) continue;
-    const auto network = base::IpNetwork::Parse(text->value);
-    if (!network) {
-      reader->Error(item.line, Join(path, i),
-                    fmt::format("{} is not an address or a network; {}", Quoted(text->source),
-                                kProxyExamples));
-      continue;
-    }
-    server->trusted_proxies.push_back(*network);
-  }
+  ReadTexts(reader, node, path, "[10.0.0.7, 10.1.0.0/16]", "an address or a network", kNoNetwork,
+            [server](const std::string& text) { return AddProxy(text, server); });
 }
 
 /// The environment wins over the file, as for the options.
@@ -200,14 +201,9 @@ void ReadProxiesOfEnvironment(Reader* reader, ServerConfig* server) {
   if (!text || base::Trim(*text).empty()) return;
   server->trusted_proxies.clear();
   for (const std::string_view item : base::Split(*text, ',')) {
-    const auto network = base::IpNetwork::Parse(base::Trim(item));
-    if (network) {
-      server->trusted_proxies.push_back(*network);
-    } else {
-      reader->EnvError(kVariable, fmt::format("{} is not an address or a network; {}, separated by "
-                                              "commas",
-                                              Quoted(item), kProxyExamples));
-    }
+    if (AddProxy(base::Trim(item), server)) continue;
+    reader->EnvError(kVariable,
+                     fmt::format("{} {}, separated by commas", Quoted(item), kNoNetwork));
   }
 }
 
