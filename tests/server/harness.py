@@ -434,6 +434,13 @@ class Hoteld:
     def client(self, **options):
         return Client(self.address, **options)
 
+    def refuses_connections(self):
+        try:
+            self.client().sock.close()
+            return False
+        except ConnectionRefusedError:
+            return True
+
     def request(self, method, path, body=b"", headers=None):
         with self.client() as client:
             client.send_request(method, path, body, headers)

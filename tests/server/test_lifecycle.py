@@ -272,15 +272,7 @@ class Stop(TestCase):
             hoteld.signal(signal.SIGTERM)
             wait_until(lambda: "stopping" in hoteld.stderr(), "the stop has begun")
             self.assertTrue(idle.is_closed(), "an idle connection is let go at once")
-
-            def refused():
-                try:
-                    hoteld.client().sock.close()
-                    return False
-                except ConnectionRefusedError:
-                    return True
-
-            wait_until(refused, "new connections are refused")
+            wait_until(hoteld.refuses_connections, "new connections are refused")
             self.assertIsNone(hoteld.process.poll())
             gate.set()
             rest = first
@@ -327,15 +319,7 @@ class Stop(TestCase):
             self.assertEqual(client.read_head()[0], 200)
             rest = client.read_chunk()
             hoteld.signal(signal.SIGTERM)
-
-            def refused():
-                try:
-                    hoteld.client().sock.close()
-                    return False
-                except ConnectionRefusedError:
-                    return True
-
-            wait_until(refused, "new connections are refused")
+            wait_until(hoteld.refuses_connections, "new connections are refused")
             gate.set()
             while True:
                 chunk = client.read_chunk()
