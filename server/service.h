@@ -61,9 +61,9 @@ class Service final : public RequestHandler {
   Reply OnError(const RequestError& error, std::string_view path) override;
 
  private:
-  /// The reason to refuse the caller of /v1 and /p, if there is one (facts o).
   /// The list of models, for the key that asks.
   Reply ListModels(const Request& request) const;
+  /// The reason to refuse the caller of /v1 and /p, if there is one (facts o).
   std::optional<Reply> RefuseCaller(const RequestHead& head, std::string_view path);
   /// Says in `route` who asks; false when that must be known and is not.
   bool SetCaller(const Request& request, RouteRequest* route) const;
