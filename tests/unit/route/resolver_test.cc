@@ -1,88 +1,19 @@
 #include "libhotel/route/resolver.h"
 
-#include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "hotel/defaults.h"
-
-#include "libhotel/route/listing.h"
 #include "tests/support/catch.h"
+#include "tests/unit/route/world.h"
 
 namespace hotel::route {
 namespace {
-
-struct World {
-  std::unique_ptr<SettingsSource> source = MakeFixedSettings(Settings::Defaults());
-  std::shared_ptr<const Settings> settings = source->Current();
-  std::unique_ptr<CircuitBreaker> breaker = MakeCircuitBreaker(source.get(), nullptr);
-  std::vector<std::shared_ptr<const Provider>> providers;
-  std::vector<Model> models;
-  std::vector<FailoverGroup> groups;
-  std::unique_ptr<VirtualRoutes> virtuals =
-      std::make_unique<VirtualRoutes>(std::vector<VirtualModelSpec>());
-  TimePoint now{std::chrono::hours(1)};
-  Inventory* inventory = nullptr;
-
-  const std::vector<std::string>* allowed = nullptr;
-
-  void AddProvider(const std::string& name, bool enabled = true, KeyState key = KeyState::kKeyless,
-                   bool fixed = false, const std::string& type = "openai") {
-    Provider p;
-    p.type = type;
-    p.id = "id-" + name;
-    p.name = name;
-    p.routing_name = RoutingName(name);
-    p.enabled = enabled;
-    p.key_state = key;
-    p.fixed_models = fixed;
-    providers.push_back(std::make_shared<const Provider>(std::move(p)));
-  }
-  std::string AddModel(const std::string& provider, const std::string& model, bool enabled = true) {
-    Model row;
-    row.id = "m-" + provider + "-" + model;
-    row.provider_id = "id-" + provider;
-    row.model_id = model;
-    row.enabled = enabled;
-    models.push_back(row);
-    return models.back().id;
-  }
-  FailoverGroup& AddGroup(const std::string& name, const std::vector<std::string>& ids) {
-    FailoverGroup group;
-    group.id = "g-" + name;
-    group.display_model = name;
-    for (const std::string& id : ids) group.entries.push_back({id, true});
-    groups.push_back(group);
-    return groups.back();
-  }
-  GroupSnapshot Snapshot() const { return GroupSnapshot(1, providers, models, groups); }
-  Route Go(const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) const {
-    return Resolve({name, endpoint, allowed, inventory}, Snapshot(), *settings, *breaker, *virtuals,
-                   now);
-  }
-  void Virtual(std::vector<VirtualModelSpec> specs) {
-    virtuals = std::make_unique<VirtualRoutes>(std::move(specs));
-  }
-  void Open(const std::string& provider, const std::string& model) const {
-    Permit permit = breaker->AcquireDirect({"id-" + provider, model, provider}, now);
-    permit.Report({Verdict::kOpenNow, "upstream status 402", 402}, now);
-  }
-};
 
 std::vector<std::string> Names(const Route& route) {
   std::vector<std::string> names;
   for (const Candidate& c : route.candidates)
     names.push_back(c.provider->routing_name + "/" + c.model);
   return names;
-}
-
-World Three() {
-  World w;
-  for (const char* name : {"a", "b", "c"}) w.AddProvider(name);
-  w.AddGroup("glm-4.6", {w.AddModel("a", "z-ai/glm-4.6"), w.AddModel("b", "glm-4.6"),
-                         w.AddModel("c", "zai-org/GLM-4.6")});
-  return w;
 }
 
 }  // namespace
@@ -200,68 +131,6 @@ TEST_CASE("keys that do not decrypt drop their candidates; all dropped is an err
   CHECK(all.refusal->message == "all 2 candidate(s) failed key decryption (wrong master key?)");
 }
 
-TEST_CASE("what a request may cost is asked of every model that it may reach") {
-  World w = Three();
-  w.AddProvider("dark", false);
-  w.AddGroup("mixed", {"m-a-z-ai/glm-4.6", w.AddModel("dark", "x"), w.AddModel("b", "off", false),
-                       "m-b-glm-4.6"});
-  w.Virtual(
-      {{"chat", VirtualModelSpec::Strategy::kRoundRobin, {{"mine", "", 1}, {"a/none", "", 1}}},
-       {"mine", VirtualModelSpec::Strategy::kFailover, {{"c/zai-org/GLM-4.6", "", 1}}}});
-  w.Open("a", "z-ai/glm-4.6");  // a circuit may close again
-  const auto reach = [&](const std::string& name, Endpoint endpoint = Endpoint::kChatCompletions) {
-    const GroupSnapshot snapshot = w.Snapshot();
-    std::string ids;
-    for (const Model* model : ReachableModels({name, endpoint, w.allowed}, snapshot, *w.virtuals)) {
-      ids += model->id + " ";
-    }
-    return ids;
-  };
-  CHECK(reach("hotel/Mixed") == "m-a-z-ai/glm-4.6 m-b-glm-4.6 ");
-  CHECK(reach("chat") == "m-c-zai-org/GLM-4.6 ");
-  CHECK(reach("b/glm-4.6") == "m-b-glm-4.6 ");
-  CHECK(reach("b/unknown").empty());
-  CHECK(reach("hotel/unknown").empty());
-  CHECK(reach("dark/x").empty());
-  CHECK(reach("a", Endpoint::kPassthrough).empty());
-  const std::vector<std::string> allowed = {"id-b"};
-  w.allowed = &allowed;
-  CHECK(reach("hotel/mixed") == "m-b-glm-4.6 ");
-  CHECK(reach("chat").empty());
-  CHECK(reach("a/z-ai/glm-4.6").empty());
-}
-
-TEST_CASE("the model list has enabled models, then groups somebody can reach") {
-  World w = Three();
-  w.AddProvider("dark", false);
-  const std::string dark = w.AddModel("dark", "x");
-  w.AddGroup("unreachable", {dark});
-  w.AddGroup("off", {"m-a-z-ai/glm-4.6"}).group_enabled = false;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
-  std::vector<std::string> ids;
-  for (const ModelListing& row : list) ids.push_back(row.id);
-  CHECK(ids == std::vector<std::string>{"a/z-ai/glm-4.6", "b/glm-4.6", "c/zai-org/GLM-4.6",
-                                        "hotel/glm-4.6"});
-  CHECK(list.back().owned_by == "hotel");
-  CHECK(list.back().provider == "a");
-}
-
-TEST_CASE("facts i the model list is what the key may call") {
-  World w = Three();
-  w.AddGroup("of-a", {"m-a-z-ai/glm-4.6"});
-  w.Virtual({{"chat", VirtualModelSpec::Strategy::kFailover, {{"a/one", "", 1}, {"b/two", "", 1}}},
-             {"mine", VirtualModelSpec::Strategy::kFailover, {{"a/one", "", 1}}}});
-  const std::vector<std::string> allowed = {"id-b"};
-  w.allowed = &allowed;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
-  std::vector<std::string> ids;
-  for (const ModelListing& row : list) ids.push_back(row.id);
-  CHECK(ids == std::vector<std::string>{"b/glm-4.6", "hotel/glm-4.6", "chat"});
-  // Described by the first one that it may call.
-  CHECK(list[1].provider == "b");
-  CHECK(list[2].provider == "b");
-}
-
 namespace {
 
 VirtualModelSpec Chat(VirtualModelSpec::Strategy strategy) {
@@ -308,14 +177,6 @@ TEST_CASE("B6 a virtual model covers a real name, its own name as a target is th
   CHECK(Names(w.Go("a/one")) == std::vector<std::string>{"b/two", "a/one"});
 }
 
-TEST_CASE("virtual models that lead somewhere stand at the end of the model list") {
-  World w = Three();
-  w.Virtual({Chat(kRoundRobin), {"nowhere", kFailover, {{"nobody/x"}}}});
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
-  CHECK(list.back().id == "resilient-chat");
-  CHECK(list.back().provider == "a");
-}
-
 namespace {
 
 std::vector<std::string> Unfit(const Route& route) {
@@ -338,19 +199,6 @@ World Mixed() {
   w.AddGroup("chat", {"m-openai-a", "m-other-c"});
   return w;
 }
-
-/// Leaves these providers out.
-class LeftOut final : public Inventory {
- public:
-  explicit LeftOut(std::vector<std::string> ids) : ids_(std::move(ids)) {}
-  bool IsLeftOut(std::string_view id) const noexcept override {
-    return std::find(ids_.begin(), ids_.end(), id) != ids_.end();
-  }
-  void NoteUnknownModel(std::string_view) noexcept override {}
-
- private:
-  std::vector<std::string> ids_;
-};
 
 TEST_CASE("R88 groups and virtual models skip stale targets, R89 unless nobody else is left") {
   World w;
@@ -384,21 +232,6 @@ TEST_CASE("R87 a direct name of a stale provider is sent") {
   LeftOut all({"id-a"});
   w.inventory = &all;
   CHECK(w.Go("a/m").candidates.size() == 1);
-}
-
-TEST_CASE("R86 what is stale is not listed") {
-  World w;
-  w.AddProvider("a");
-  w.AddProvider("b");
-  w.AddGroup("g", {w.AddModel("a", "m"), w.AddModel("b", "m")});
-  w.AddGroup("only-a", {"m-a-m"});
-  LeftOut one({"id-a"});
-  w.inventory = &one;
-  const auto list = ListModels(w.Snapshot(), *w.virtuals, w.inventory, w.allowed);
-  REQUIRE(list.size() == 2);
-  CHECK(list[0].id == "b/m");
-  CHECK(list[1].id == "hotel/g");
-  CHECK(list[1].provider == "b");
 }
 
 }  // namespace
